@@ -8,9 +8,8 @@ from html_pages import Page
 from reread import load
 from reread.sessions import Said, Session, Thought
 from reread.testing import a_compaction, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
-from reread.views.html.page import session_page, turns_html
+from reread.views.html.page import session_page
 from reread.views.html.parts import Sections
-from reread.views.html.session import page_of
 
 PATCH = {
     "filePath": "/home/ann/app/a.py",
@@ -168,22 +167,6 @@ def test_times_are_utc_for_those_without_script() -> None:
     (first, *_) = page(a_rich_session()).of("time")
     assert first["datetime"].endswith("Z")
     assert first["title"].endswith("UTC")
-
-
-def test_the_conversation_can_be_had_without_its_frame() -> None:
-    part = Page(turns_html(a_rich_session()))
-    assert not part.of("html")
-    assert "make it two" in part.text
-
-
-def test_a_page_can_hold_some_turns_and_the_outline_of_all() -> None:
-    entries = [entry for number in range(1, 6) for entry in (a_prompt(f"ask {number}"), a_reply(f"answer {number}"))]
-    session = a_session(*entries).build()
-    part = Page(turns_html(session, turns=range(2, 4)))
-    assert "answer 2" in part.text
-    assert "answer 1" not in part.text
-    assert "answer 4" not in part.text
-    assert len(page_of(session, turns=range(2, 4)).outline) == 5
 
 
 def test_a_session_without_a_word_says_so() -> None:

@@ -18,9 +18,9 @@ from reread.billing.report import Tokens
 
 from .charts import sparkline
 from .numbers import count, money, nano, tokens
-from .text import one_line, shorten, table, wrap
+from .text import joined, one_line, shorten, table, wrap
 from .usage_table import TIMES, UNKNOWN, accounting_document, accounting_line, least_key, rows_note, shown
-from .values import Document, View, dollars, tokens_document, utc, when
+from .values import Document, View, dollars, picked, tokens_document, utc, when
 
 _SHORT_ID = 8
 _MOST_AGENTS = 5
@@ -52,10 +52,8 @@ def _figures_document(used: Tokens, caching: Caching) -> Document:
         "saved_usd": dollars(nano(caching.saved)),
         **_rebuilt_document(caching),
         "thinking": {
-            "told_tokens": caching.thinking_tokens,
-            "estimated_tokens": caching.estimated_thinking_tokens,
-            "of_output_tokens": caching.judged_output_tokens,
-            "share": caching.thinking_share,
+            **picked(caching, "told_tokens=thinking_tokens estimated_tokens=estimated_thinking_tokens"),
+            **picked(caching, "of_output_tokens=judged_output_tokens share=thinking_share"),
             "is_estimate": caching.estimated_thinking_tokens > 0,
         },
     }
@@ -63,8 +61,7 @@ def _figures_document(used: Tokens, caching: Caching) -> Document:
 
 def _rebuilt_document(caching: Caching) -> Document:
     return {
-        "rebuilds": caching.rebuilds,
-        "rebuilt_tokens": caching.rebuilt_tokens,
+        **picked(caching, "rebuilds rebuilt_tokens"),
         "premium_usd": dollars(nano(caching.premium)),
         "unpriced_rebuilds": caching.unpriced_rebuilds,
     }
@@ -81,9 +78,7 @@ def _cause_document(cause: RebuildCause) -> Document:
 def _session_document(session: SessionCaching) -> Document:
     speed = session.throughput
     return {
-        "id": session.id,
-        "title": session.title,
-        "project": session.project,
+        **picked(session, "id title project"),
         "contexts": [
             {
                 "agent": context.agent,
@@ -93,11 +88,7 @@ def _session_document(session: SessionCaching) -> Document:
         ],
         "rebuilds": [
             {
-                "time": utc(each.time),
-                "agent": each.agent,
-                "model": each.model,
-                "prompt_tokens": each.prompt_tokens,
-                "rebuilt_tokens": each.tokens,
+                **picked(each, "time agent model prompt_tokens rebuilt_tokens=tokens"),
                 "premium_usd": dollars(nano(each.nanodollars)),
                 "cause": each.cause,
                 "source": reported_or_inferred(by_api=each.by_api),
@@ -105,9 +96,7 @@ def _session_document(session: SessionCaching) -> Document:
             for each in session.rebuilds
         ],
         "turns": {
-            "timed": speed.turns,
-            "left_out": speed.left_out,
-            "output_tokens": speed.output_tokens,
+            **picked(speed, "timed=turns left_out output_tokens"),
             "seconds": speed.milliseconds / 1000,
             "output_tokens_per_turn_second": speed.tokens_per_second,
         },
@@ -122,7 +111,7 @@ def cache_lines(report: CacheReport, view: View) -> Iterator[str]:
     session = report.session
     if session is not None:
         yield view.style.paint(shorten(session.title or session.id, view.width), "bold")
-        yield from wrap(" · ".join(filter(None, [session.project, session.id])), view.width)
+        yield from wrap(joined([session.project, session.id]), view.width)
         yield ""
     if not report.rows:
         yield "nothing was used"
@@ -148,13 +137,7 @@ def _table(report: CacheReport, view: View) -> Iterator[str]:
     rows.append(("total", *_figures(report.totals, report.caching)))
     right = range(1, len(rows[0]))
     lines = table(rows, view.width, flexible=0, right=right, dispensable=_DISPENSABLE, least=least_key(report.by))
-    yield from _headed(lines, view, total=len(rows) - 1)
-
-
-def _headed(lines: Iterable[str], view: View, total: int | None = None) -> Iterator[str]:
-    """The lines of a table; its header and the line of the total are bold."""
-    for i, line in enumerate(lines):
-        yield view.style.paint(line, "bold") if i in (0, total) else line
+    yield from view.headed(lines, total=len(rows) - 1)
 
 
 def _label(by: str, row: CacheRow) -> str:
@@ -202,7 +185,7 @@ def _causes(report: CacheReport, view: View) -> Iterator[str]:
         for each in report.causes
     ]
     lines = table(rows, view.width, flexible=0, right=(2, 3, 4), dispensable=(3, 1, 2), least=_LEAST_CAUSE)
-    yield from _headed(lines, view)
+    yield from view.headed(lines)
 
 
 def cause_words(cause: str) -> str:
@@ -214,7 +197,7 @@ def _session(session: SessionCaching, view: View) -> Iterator[str]:
         yield ""
         rows = list(_rebuild_rows(session.rebuilds, view))
         lines = table(rows, view.width, flexible=1, right=(3, 4, 5), dispensable=(3, 2, 4), least=_LEAST_CAUSE)
-        yield from _headed(lines, view)
+        yield from view.headed(lines)
     yield ""
     for context in session.contexts[: 1 + _MOST_AGENTS]:
         yield from _context(context, view)

@@ -13,7 +13,7 @@ from reread.blocks.model import CallBlock
 from reread.sessions import CallStatus, split_tool_name
 
 from .numbers import duration
-from .text import one_line
+from .text import joined, one_line
 
 MARKS: dict[CallStatus, tuple[str, str]] = {
     CallStatus.OK: ("●", "green"),
@@ -129,7 +129,7 @@ def ending(call: CallBlock) -> str:
     if answered:
         return f"→ {', '.join(map(str, answered.values()))}"
     is_refused = call.permission is not None and call.permission.decision == "deny"  # the denial says why
-    return " · ".join(part for part in (permission(call), "" if is_refused else failure(call)) if part)
+    return joined((permission(call), "" if is_refused else failure(call)))
 
 
 def permission(call: CallBlock) -> str:

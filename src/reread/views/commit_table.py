@@ -8,8 +8,8 @@ from reread.archive.commits import CommitOrigin
 from reread.features.edits.changes import EditPosition
 
 from .numbers import count, money, nano
-from .text import one_line, shorten, table
-from .values import Document, View, dollars, utc
+from .text import joined, one_line, shorten, table
+from .values import Document, View, dollars, picked
 
 _SHORT = 8
 
@@ -23,31 +23,21 @@ def commit_document(found: CommitOrigin) -> Document:
         "cost_usd": dollars(nano(_cost(found))),
         "work": [
             {
-                "session": each.session,
-                "title": each.title,
-                "turn": each.turn,
+                **picked(each, "session title turn"),
                 "prompt": {"uuid": each.prompt_uuid, "text": each.prompt},
-                "timestamp": utc(each.time),
-                "lines": each.lines,
+                **picked(each, "timestamp=time lines"),
                 "cost_usd": dollars(nano(each.nanodollars)),
-                "tests": [{"command": run.command, "outcome": run.outcome, "counts": run.counts} for run in each.tests],
+                "tests": [picked(run, "command outcome counts") for run in each.tests],
                 "failed_calls": each.failures,
             }
             for each in found.work
         ],
-        "blame": [
-            {
-                "commit": line.commit,
-                "path": line.path,
-                "line": line.number,
-                "text": line.text,
-                "session": line.writer.session if line.writer is not None else None,
-                "uuid": line.writer.uuid if line.writer is not None else None,
-                "prompt_uuid": line.writer.prompt_uuid if line.writer is not None else None,
-            }
-            for line in found.lines
-        ],
+        "blame": [{**picked(line, "commit path line=number text"), **_place(line.writer)} for line in found.lines],
     }
+
+
+def _place(writer: EditPosition | None) -> Document:
+    return {name: getattr(writer, name, None) for name in ("session", "uuid", "prompt_uuid")}
 
 
 def _cost(found: CommitOrigin) -> int | None:
@@ -59,7 +49,7 @@ def _facts(found: CommitOrigin) -> str:
     sessions = len({each.session for each in found.work})
     share = f"{found.attributed:,} of {count(len(found.lines), 'line')} written by {count(sessions, 'session')}"
     cost = money(nano(_cost(found)), is_partial=False)
-    return ", ".join(filter(None, [share, count(len(found.work), "prompt"), cost]))
+    return joined([share, count(len(found.work), "prompt"), cost], ", ")
 
 
 def _writer(edit: EditPosition | None) -> tuple[str, str]:
@@ -94,7 +84,7 @@ def pull_request(found: CommitOrigin, redact: Callable[[str], str]) -> str:
         lines += ["| session | prompt | lines | tests | cost |", "|---|---|--:|---|--:|"]
     for each in found.work:
         prompt = shorten(one_line(redact(each.prompt or each.title)), 100).replace("|", "\\|").replace("<", "&lt;")
-        tests = " ".join(filter(None, [each.tests[-1].outcome, each.tests[-1].counts])) if each.tests else ""
+        tests = joined([each.tests[-1].outcome, each.tests[-1].counts], " ") if each.tests else ""
         cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
         lines.append(f"| `{each.session[:_SHORT]}` | {prompt} | {each.lines:,} | {redact(tests)} | {cost} |")
     lines += [

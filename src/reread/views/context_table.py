@@ -9,7 +9,7 @@ from reread.features.context import CompactionCost, ContextComposition
 
 from .numbers import count, money, nano, tokens
 from .text import one_line, table, wrap
-from .values import Document, View, dollars, utc, when
+from .values import Document, View, dollars, picked, when
 
 _SHOWN = 25
 _LEAST_NAME = 16
@@ -25,26 +25,15 @@ def context_document(found: ContextAnswer) -> Document:
 
 
 def _composition_document(each: ContextComposition) -> Document:
-    return {
-        "time": utc(each.time),
-        "model": each.model,
-        "total_tokens": each.total,
-        "limit_tokens": each.limit,
-        "is_estimate": each.is_estimate,
-        "parts": [{"kind": part.kind, "name": part.name, "tokens": part.tokens} for part in each.parts],
-    }
+    parts = [picked(part, "kind name tokens") for part in each.parts]
+    return {**picked(each, "time model total_tokens=total limit_tokens=limit is_estimate"), "parts": parts}
 
 
 def _compaction_document(each: CompactionCost) -> Document:
     return {
-        "uuid": each.uuid,
-        "time": utc(each.time),
-        "trigger": each.trigger,
-        "tokens_before": each.tokens_before,
-        "tokens_after": each.tokens_after,
-        "dropped": {"files": each.files, "commands": each.commands, "decisions": each.decisions},
-        "looked_up_again": list(each.again),
-        "actions_until_work": each.actions,
+        **picked(each, "uuid time trigger tokens_before tokens_after"),
+        "dropped": picked(each, "files commands decisions"),
+        **picked(each, "looked_up_again=again actions_until_work=actions"),
         "cost_until_work_usd": dollars(nano(each.nanodollars)),
     }
 
@@ -85,13 +74,7 @@ def offered_document(found: Sequence[Offered], days: float) -> Document:
         "days": days,
         "offered": [
             {
-                "kind": each.kind,
-                "name": each.name,
-                "sessions": each.sessions,
-                "uses": each.uses,
-                "last_used": utc(each.last_used),
-                "tokens_per_session": each.tokens,
-                "is_estimate": each.is_estimate,
+                **picked(each, "kind name sessions uses last_used tokens_per_session=tokens is_estimate"),
                 "cost_per_session_usd": dollars(nano(each.nanodollars)),
                 "is_dead_weight": each.is_dead_weight,
             }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from reread.archive.explain import (
     CopyInFile,
@@ -21,9 +22,9 @@ from reread.billing import Component, Derivation
 from reread.billing.report import Tokens
 
 from .numbers import count, exact_money, nano, tokens
-from .text import cells, one_line, shorten, table, wrap
-from .usage_table import shown
-from .values import Document, View, dollars, tokens_document, utc, when
+from .text import cells, joined, one_line, shorten, table, wrap
+from .usage_table import shown, token_figures
+from .values import Document, View, dollars, picked, tokens_document, when
 
 
 def explained_document(explained: Explained, as_of: date) -> Document:
@@ -54,93 +55,45 @@ def _several(explained: SeveralResponses) -> Document:
 
 
 def _cost(each: ResponseCost) -> Document:
-    return {
-        "id": each.id,
-        "time": utc(each.time),
-        "model": each.model,
-        "is_suspect": each.is_suspect,
-        **_counted(each.tokens),
-    }
+    return {**picked(each, "id time model is_suspect"), **_counted(each.tokens)}
 
 
 def _response(explained: ExplainedResponse) -> Document:
     used = explained.tokens
     return {
-        "id": explained.id,
-        "part_of": explained.part_of,
-        "time": utc(explained.time),
-        "session": explained.session,
-        "project": explained.project,
-        "git_branch": explained.git_branch,
-        "agent": explained.agent,
-        "version": explained.version,
-        "stop_reason": explained.stop_reason,
+        **picked(explained, "id part_of time session project git_branch agent version stop_reason"),
         "copies": [_copy(each) for each in explained.copies],
-        "why_home": list(explained.why_home),
-        "flags": list(explained.flags),
+        **picked(explained, "why_home flags"),
         "parts": [_part(each) for each in explained.parts],
         "cost_recorded_usd": dollars(nano(explained.recorded)),
         "totals": _counted(used),
-        "cost_usd": dollars(used.cost),
-        "nanodollars": used.nanodollars,
+        **picked(used, "cost_usd=cost nanodollars"),
     }
 
 
 def _copy(copy: CopyInFile) -> Document:
     return {
-        "file": copy.path,
-        "session": copy.session,
-        "agent": copy.agent,
-        "is_sidechain": copy.is_sidechain,
-        "time": utc(copy.time),
-        "is_home": copy.is_home,
-        "is_winner": copy.is_winner,
+        **picked(copy, "file=path session agent is_sidechain time is_home is_winner"),
         "rows": [
-            {
-                "line": row.line,
-                "uuid": row.uuid,
-                "timestamp": utc(row.time),
-                "request_id": row.request_id,
-                "session": row.session,
-                "model": row.model,
-                "output_tokens": row.output_tokens,
-                "verdict": row.verdict.value,
-            }
-            for row in copy.rows
+            picked(row, "line uuid timestamp=time request_id session model output_tokens verdict") for row in copy.rows
         ],
     }
 
 
 def _part(part: CostPart) -> Document:
-    derivation = part.derivation
-    return {
-        "id": part.id,
-        "model": derivation.model,
-        "model_raw": part.model,
-        "file": part.path,
-        "speed": part.used.speed,
-        "inference_geo": part.used.geo,
-        "service_tier": part.used.tier,
-        "thinking_tokens": part.used.thinking,
-        **_derivation(derivation),
-    }
+    names = "id model=derivation.model model_raw=model file=path speed=used.speed inference_geo=used.geo"
+    names += " service_tier=used.tier thinking_tokens=used.thinking"
+    return {**picked(part, names), **_derivation(part.derivation)}
 
 
 def _derivation(derivation: Derivation) -> Document:
     total = derivation.total
     return {
-        "price_id": derivation.price_id,
-        "price_origin": derivation.origin,
-        "region": derivation.region,
-        "prompt_tokens": derivation.prompt,
-        "long_context_above": derivation.threshold,
-        "is_long_context": derivation.is_long,
+        **picked(derivation, "price_id price_origin=origin region"),
+        **picked(derivation, "prompt_tokens=prompt long_context_above=threshold is_long_context=is_long"),
         "factors": [{"name": each.name, "factor": exact_rate(each.value)} for each in derivation.factors],
         "components": [_component(each) for each in derivation.components],
-        "web_searches": derivation.web_searches,
-        "web_search_nanodollars": derivation.web_search_nanodollars,
-        "flags": list(derivation.flags),
-        "why_unpriced": derivation.why_unpriced,
+        **picked(derivation, "web_searches web_search_nanodollars flags why_unpriced"),
         "cost_usd": dollars(nano(total)),
         "nanodollars": total,
     }
@@ -158,27 +111,22 @@ def _component(each: Component) -> Document:
 def _session(explained: ExplainedSession) -> Document:
     used = explained.tokens
     return {
-        "id": explained.id,
-        "title": explained.title,
-        "project": explained.project,
-        "files": list(explained.paths),
+        **picked(explained, "id title project files=paths"),
         "totals": _counted(used),
-        "models": [{"model": each.model, **_counted(each.tokens)} for each in explained.models],
+        "models": _shared(explained.models, "model"),
         "own": _counted(explained.own),
-        "agents": [{"agent": each.id, "name": each.name, **_counted(each.tokens)} for each in explained.agents],
-        "counted_elsewhere": [
-            {"session": each.session, "title": each.title, **_counted(each.tokens)} for each in explained.elsewhere
-        ],
-        "branches": [
-            {"branch": each.id, "is_active": each.is_active, **_counted(each.tokens)} for each in explained.branches
-        ],
+        "agents": _shared(explained.agents, "agent=id name"),
+        "counted_elsewhere": _shared(explained.elsewhere, "session title"),
+        "branches": _shared(explained.branches, "branch=id is_active"),
         "dearest": [_cost(each) for each in explained.dearest],
-        "responses": explained.responses,
-        "suspect_output_requests": explained.suspect,
-        "provisional_requests": explained.provisional,
-        "cost_usd": dollars(used.cost),
-        "nanodollars": used.nanodollars,
+        **picked(explained, "responses suspect_output_requests=suspect provisional_requests=provisional"),
+        **picked(used, "cost_usd=cost nanodollars"),
     }
+
+
+def _shared(parts: Iterable[Any], names: str) -> list[Document]:
+    """The parts of a sum."""
+    return [{**picked(each, names), **_counted(each.tokens)} for each in parts]
 
 
 _SECONDS = "%Y-%m-%d %H:%M:%S"
@@ -396,8 +344,7 @@ def _cost_table(costs: Sequence[ResponseCost], view: View) -> Iterator[str]:
     widths = [max(cells(row[i]) for row in rows) for i in range(5)]
     if sum(widths) + 8 <= view.width:
         lines = table(rows, view.width, flexible=4, right=frozenset({0, 1}))
-        yield view.style.paint(next(lines), "bold")
-        yield from lines
+        yield from view.headed(lines)
         return
     head, *others = table([row[:4] for row in rows], view.width, flexible=2, right=(0, 1), dispensable=(3, 1))
     yield view.style.paint(head, "bold")
@@ -439,19 +386,11 @@ def _shares(title: str, shares: Iterable[_Share], view: View) -> Iterator[str]:
         rows.append((one_line(name), *(figures[each] for each in wanted)))
     lines = table(rows, view.width, flexible=0, right=frozenset(range(1, len(rows[0]))))
     yield ""
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
 
 
 def _figures(used: Tokens) -> tuple[str, ...]:
-    return (
-        f"{used.requests:,}",
-        tokens(used.input_tokens),
-        tokens(used.output_tokens),
-        tokens(used.cache_write_tokens),
-        tokens(used.cache_read_tokens),
-        _money(used),
-    )
+    return (*token_figures(used), _money(used))
 
 
 def _by_model(explained: ExplainedSession, view: View) -> Iterator[str]:
@@ -461,10 +400,7 @@ def _by_model(explained: ExplainedSession, view: View) -> Iterator[str]:
 def _by_agent(explained: ExplainedSession, view: View) -> Iterator[str]:
     if explained.agents:
         shares = [("the session itself", explained.own)]
-        shares += [
-            (" ".join(part for part in (each.name, each.id) if part) or "agent", each.tokens)
-            for each in explained.agents
-        ]
+        shares += [(joined((each.name, each.id), " ") or "agent", each.tokens) for each in explained.agents]
         yield from _shares("who asked", shares, view)
 
 
@@ -497,7 +433,7 @@ def _doubts(explained: ExplainedSession, view: View) -> Iterator[str]:
         f"{count(explained.suspect, 'response')} with suspect output" if explained.suspect else "",
         f"{count(explained.provisional, 'response')} provisional" if explained.provisional else "",
     ]
-    listed = "; ".join(doubt for doubt in doubts if doubt)
+    listed = joined(doubts, "; ")
     if listed:
         yield ""
         yield from view.wrapped(listed, "yellow")

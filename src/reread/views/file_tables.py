@@ -17,7 +17,7 @@ from reread.sessions import Session
 from .calls import shown_path
 from .numbers import count, shown_of
 from .text import Style, cells, hanging, harmless, one_line, ruler, shorten, shorten_path, table, wrap
-from .values import Document, View, utc, when
+from .values import Document, View, picked, when
 
 _LOOKS = {"+": "green", "-": "red", "\\": "dim"}
 NO_FILE = "/dev/null"
@@ -85,13 +85,10 @@ _LEAST_NAME = 16
 def files_document(touched: Touched) -> Document:
     return {
         "schema": "reread.files/1",
-        "total": touched.total,
-        "shell": touched.has_shell,
+        **picked(touched, "total shell=has_shell"),
         "files": [
             {
-                "path": file.path,
-                "sessions": file.sessions,
-                "last": utc(file.last),
+                **picked(file, "path sessions last"),
                 "counts": {action.value: file.count(action) for action in Action},
                 "operations": [_operation(operation) for operation in file.operations],
             }
@@ -101,17 +98,8 @@ def files_document(touched: Touched) -> Document:
 
 
 def _operation(operation: Operation) -> Document:
-    return {
-        "session": operation.session.row.uuid,
-        "uuid": operation.uuid,
-        "tool": operation.tool,
-        "action": operation.action.value,
-        "timestamp": utc(operation.time),
-        "status": operation.status,
-        "confidence": operation.confidence,
-        "program": operation.program,
-        "project": operation.session.row.project,
-    }
+    names = "session=session.row.uuid uuid tool action timestamp=time status confidence program"
+    return picked(operation, f"{names} project=session.row.project")
 
 
 def files_lines(touched: Touched, view: View) -> Iterator[str]:
@@ -120,8 +108,7 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
         return
     rows = [("last", "done", "sessions", "file"), *(_row(file, view) for file in touched.files)]
     lines = table(rows, view.width, flexible=3, right=(), cut=shorten_path, dispensable=(2, 0), least=_LEAST_NAME)
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
     if len(touched.files) == 1:
         yield from _history(touched.files[0], view)
     yield ""
@@ -168,21 +155,10 @@ def decisions_document(decisions: Sequence[Decision], total: int) -> Document:
 
 def decision_document(decision: Decision) -> Document:
     return {
-        "session": decision.session,
-        "agent": decision.agent,
-        "project": decision.project,
-        "uuid": decision.uuid,
-        "timestamp": utc(decision.time),
-        "question": decision.question,
-        "header": decision.header,
+        **picked(decision, "session agent project uuid timestamp=time question header"),
         "options": [option.label for option in decision.options],
         "descriptions": [option.description for option in decision.options],
-        "multiple": decision.is_multiple,
-        "answer": decision.answer,
-        "chosen": decision.chosen,
-        "free_text": decision.is_free,
-        "note": decision.note,
-        "status": decision.status,
+        **picked(decision, "multiple=is_multiple answer chosen free_text=is_free note status"),
     }
 
 
@@ -242,13 +218,7 @@ def gap_texts(gaps: Sequence[Gap], view: View) -> Iterator[str]:
 
 
 def gap_document(gap: Gap) -> Document:
-    return {
-        "from": utc(gap.start),
-        "to": utc(gap.end),
-        "went_back": gap.is_return,
-        "assumed": gap.is_assumed,
-        "command": gap.command,
-    }
+    return picked(gap, "from=start to=end went_back=is_return assumed=is_assumed command")
 
 
 def blame_document(traced: Traced, lines: Sequence[BlamedLine]) -> Document:
@@ -257,10 +227,7 @@ def blame_document(traced: Traced, lines: Sequence[BlamedLine]) -> Document:
         "schema": "reread.blame/1",
         "path": history.path,
         "is_whole": history.last is not None,
-        "lines": [
-            {"number": line.number, "text": line.text, "source": line.origin.source.value, **_origin(line.origin)}
-            for line in lines
-        ],
+        "lines": [{**picked(line, "number text source=origin.source"), **_origin(line.origin)} for line in lines],
         "sessions": [{"id": name, "title": title} for name, title in traced.sessions.items()],
         "gaps": [gap_document(gap) for gap in history.gaps],
     }
@@ -273,18 +240,13 @@ def _origin(origin: LineOrigin) -> Document:
 
 def change_document(change: FileChange | None) -> Document:
     """The call that made a change, and its prompt; all null without a change."""
-    place = change.place if change is not None else None
-    return {
-        "session": place.session if place is not None else None,
-        "uuid": place.uuid if place is not None else None,
-        "timestamp": utc(place.time) if place is not None else None,
-        "tool": change.tool if change is not None else None,
-        "turn": place.turn if place is not None else None,
-        "prompt": place.prompt if place is not None else None,
-        "prompt_uuid": place.prompt_uuid if place is not None else None,
-        "agent": place.agent if place is not None else None,
-        "branch": place.branch if place is not None else None,
-    }
+    if change is None:
+        return dict.fromkeys(("session", "uuid", "timestamp", "tool", *_OF_PLACE.split()))
+    origin = picked(change, "session=place.session uuid=place.uuid timestamp=place.time tool")
+    return {**origin, **picked(change.place, _OF_PLACE)}
+
+
+_OF_PLACE = "turn prompt prompt_uuid agent branch"
 
 
 def blame_lines(traced: Traced, lines: Sequence[BlamedLine], view: View) -> Iterator[str]:
@@ -347,21 +309,10 @@ def diff_document(session: Session, branch: str, diffs: Sequence[FileDiff]) -> D
 def _file_document(diff: FileDiff) -> Document:
     added, removed = totals([diff])
     return {
-        "path": diff.path,
-        "status": diff.status,
-        "known": diff.is_known,
+        **picked(diff, "path status known=is_known"),
         "added": added,
         "removed": removed,
-        "hunks": [
-            {
-                "old_start": hunk.old_start,
-                "old_lines": hunk.old_lines,
-                "new_start": hunk.new_start,
-                "new_lines": hunk.new_lines,
-                "lines": list(hunk.lines),
-            }
-            for hunk in diff.hunks
-        ],
+        "hunks": [picked(hunk, "old_start old_lines new_start new_lines lines") for hunk in diff.hunks],
         "changes": [change_document(change) for change in diff.changes],
         "gaps": [gap_document(gap) for gap in diff.gaps],
     }

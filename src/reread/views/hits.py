@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from .numbers import count
 from .session_list import last_part
-from .text import cells, harmless, one_line, shorten, wrap
-from .values import Document, View, utc, when
+from .text import cells, harmless, joined, one_line, shorten, wrap
+from .values import Document, View, picked, utc, when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -189,10 +189,7 @@ def search_document(answer: SearchAnswer, terms: Sequence[Findable]) -> Document
         "hits": [_hit_row(hit, terms) for hit in answer.hits],
         "nearest": [_hit_row(hit, answer.telling) for hit in answer.nearest],
         "suggestions": answer.suggestions,
-        "hidden": answer.hidden,
-        "skipped": answer.skipped,
-        "cut_short": answer.is_cut_short,
-        "sessions_waiting": answer.waiting,
+        **picked(answer, "hidden skipped cut_short=is_cut_short sessions_waiting=waiting"),
     }
 
 
@@ -203,11 +200,7 @@ def nearest_words(answer: SearchAnswer) -> str:
 
 def _hit_row(hit: Hit, terms: Sequence[Findable]) -> Document:
     return {
-        "session": hit.session.row.uuid,
-        "uuid": hit.uuid,
-        "field": hit.field.value,
-        "project": hit.session.row.project,
-        "title": hit.session.row.title,
+        **picked(hit, "session=session.row.uuid uuid field project=session.row.project title=session.row.title"),
         "typed": hit.session.mark.typed is not False,
         "timestamp": utc(hit.time),
         "snippet": snippet(hit.text, _marked(hit, terms), _DOCUMENT_SNIPPET).as_text(),
@@ -249,11 +242,11 @@ def _hit_head(hit: Hit, view: View) -> str:
     paint, row, field = view.style.paint, hit.session.row, hit.field.value
     time, project = when(hit.time, view.timezone), shorten(last_part(row.project), 16)
     field = f"{field} by a program" if hit.session.mark.typed is False and field == "prompt" else field
-    lead = "  ".join(part for part in (time, project) if part)
+    lead = joined((time, project), "  ")
     if view.width - cells(f"{lead}    {field}") < _LEAST_TITLE:
         lead = time
     title = shorten(row.title or "", view.width - cells(f"{lead}    {field}"))
-    return "  ".join(part for part in (lead, paint(title, "bold"), paint(field, "cyan")) if part)
+    return joined((lead, paint(title, "bold"), paint(field, "cyan")), "  ")
 
 
 class TextFound(Protocol):
@@ -284,12 +277,7 @@ def _words_in(text: str, words: Sequence[str]) -> list[Findable]:
 def found_text_document(found: TextFound, words: Sequence[str]) -> Document:
     """A hit of a plain scan, with the fields that `_hit_row` gives hits of a search, except the score."""
     return {
-        "session": found.session,
-        "uuid": found.uuid,
-        "field": found.field,
-        "project": found.project,
-        "title": found.title,
-        "timestamp": utc(found.time),
+        **picked(found, "session uuid field project title timestamp=time"),
         "snippet": snippet(found.text, _words_in(found.text, words), _DOCUMENT_SNIPPET).as_text(),
     }
 

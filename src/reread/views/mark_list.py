@@ -14,7 +14,7 @@ from .numbers import count, money, shown_of
 from .session_list import last_part, mark_fields, mark_lines
 from .text import cut, one_line, shorten, shorten_path, table
 from .usage_table import least_key
-from .values import Document, View, dollars, utc, when
+from .values import Document, View, picked, when
 
 if TYPE_CHECKING:
     from reread.archive.user_marks import Folder, Project
@@ -41,12 +41,7 @@ def projects_document(projects: Iterable[Project], moves: Moves, total: int) -> 
 def _row_document(each: Project) -> Document:
     return {
         "project": each.folder or None,
-        "exists": each.exists,
-        "sessions": each.sessions,
-        "prompts": each.prompts,
-        "last": utc(each.last),
-        "cost_usd": dollars(each.tokens.cost),
-        "unpriced_tokens": each.tokens.unpriced_tokens,
+        **picked(each, "exists sessions prompts last cost_usd=tokens.cost unpriced_tokens=tokens.unpriced_tokens"),
         "worktrees": _folders_document(each.worktrees),
         "earlier": _folders_document(each.earlier),
         "perhaps": each.perhaps,
@@ -127,8 +122,7 @@ class MarkedSession(NamedTuple):
 
 def marks_document(sessions: Sequence[MarkedSession], changed: int | None) -> Document:
     rows = [
-        {"id": each.id, "project": each.project, "title": each.title, **mark_fields(each.mark)}
-        | {"given_title": each.mark.title}
+        {**picked(each, "id project title"), **mark_fields(each.mark), "given_title": each.mark.title}
         for each in sessions
     ]
     return {"schema": "reread.marks/1", "changed": changed or 0, "sessions": rows}

@@ -34,7 +34,7 @@ from .calls import MARKS, ending, summary, tool_label, without_error_tags
 from .numbers import count, duration, money, tokens
 from .summary import asked_heading, asked_lines, front_matter_lines, link_lines
 from .terminal import WITHDRAWN
-from .text import harmless, inline_markdown, one_line, shorten, tabbed, without_templates
+from .text import harmless, inline_markdown, joined, one_line, shorten, tabbed, without_templates
 from .values import View, utc
 
 LONGEST_OUTPUT = 20_000
@@ -156,7 +156,7 @@ class MarkdownWriter:
         if used.requests:
             cost = money(used.cost, is_partial=used.unpriced_tokens > 0)
             facts = [cost, f"{tokens(used.output_tokens)} out", f"{tokens(used.prompt_tokens)} in"]
-            yield from ("", f"<sub>{' · '.join(fact for fact in facts if fact)}</sub>")
+            yield from ("", f"<sub>{joined(facts)}</sub>")
 
     def words(self, words: WordsBlock) -> Iterator[str]:
         if words.text.strip():
@@ -195,7 +195,7 @@ class MarkdownWriter:
             shorten(ending(call), _POINT),
             duration(call.seconds) if call.seconds is not None and call.seconds >= 1 else "",
         ]
-        return " · ".join(part for part in parts if part)
+        return joined(parts)
 
     def agent(self, agent: AgentBlock) -> Iterator[str]:
         facts = [agent.type or agent.kind, count(agent.calls, "tool call")]

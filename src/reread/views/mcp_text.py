@@ -23,7 +23,7 @@ from .hits import nearest_words, snippet
 from .numbers import count, results_waiting
 from .session_list import DRIVEN, last_part
 from .terminal import WITHDRAWN
-from .text import harmless, one_line, shorten
+from .text import harmless, joined, one_line, shorten
 from .values import when
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def heading(session: Session, recall: Recall) -> str:
         count(len(session.prompts), "prompt"),
         DRIVEN if session.mark.typed is False else "",
     ]
-    return f"{' · '.join(fact for fact in facts if fact)} {RECORD}"
+    return f"{joined(facts)} {RECORD}"
 
 
 def outline_text(session: Session, recall: Recall) -> str:
@@ -308,7 +308,7 @@ def way_text(session: Session, way: PathToLine, recall: Recall, *, is_onward: bo
         lines.append(teller.text(number))
     if shown.stop < len(way.pieces):
         lines.append(f"… {count(len(way.pieces) - shown.stop, 'line')} after{_read_on('after', way, reversed(shown))}")
-    return "\n".join(line for line in lines if line)
+    return joined(lines, "\n")
 
 
 def _read_on(how: str, way: PathToLine, numbers: Iterable[int]) -> str:
@@ -354,7 +354,7 @@ class _Teller:
         prompts = [prompt_block(said) for said in piece.said if isinstance(said, Prompt)]
         steps = self._blocks.steps([said for said in piece.said if not isinstance(said, Prompt)])
         parts = [self._writer.text(block, most, is_found=is_found) for block in (*prompts, *steps)]
-        text = "\n".join(part for part in parts if part)
+        text = joined(parts, "\n")
         return f"{'>>> ' if is_found else ''}[{short(piece.name)}] {text}" if text else ""
 
 
@@ -376,7 +376,7 @@ class RecallWriter:
         """The point of a call, and how it ended."""
         point = self._recall.line(summary(call, self._project), _POINT)
         end = self._recall.line(ending(call), _POINT) or ("" if call.status is CallStatus.OK else call.status.value)
-        return "tool: " + " · ".join(part for part in (tool_label(call.name), point, end) if part)
+        return "tool: " + joined((tool_label(call.name), point, end))
 
     def _whole(self, call: CallBlock, most: int) -> list[str]:
         given = json.dumps(call.input, ensure_ascii=False, default=str)

@@ -19,6 +19,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 
+def some(number: int | None, noun: str) -> str:
+    """The same; empty if there is none."""
+    return count(number, noun) if number else ""
+
+
 def shown_of(shown: int, total: int, noun: str) -> str:
     """`20 of 1,234 sessions`; `20 sessions` if that is all."""
     return count(shown, noun) if shown >= total else f"{shown:,} of {count(total, noun)}"

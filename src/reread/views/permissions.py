@@ -17,8 +17,8 @@ from .calls import relative, tool_label
 from .numbers import duration
 from .session_list import last_part
 from .terminal import whole_diff_lines
-from .text import cells, clip, hanging, harmless, one_line, shorten, wrap
-from .values import Document, View, utc, when
+from .text import cells, clip, hanging, harmless, joined, one_line, shorten, wrap
+from .values import Document, View, picked, utc, when
 
 _PLACES = {
     "session": "in this session",
@@ -251,7 +251,7 @@ def menu_lines(question: AskedQuestion, view: View) -> Iterator[str]:
 def approval_head(approval: Approval) -> str:
     """Project, session and how long it has been waiting."""
     waits = f"waits {duration(approval.waits_seconds)}"
-    return " · ".join(part for part in (last_part(approval.project), one_line(approval.title), waits) if part)
+    return joined((last_part(approval.project), one_line(approval.title), waits))
 
 
 def approval_lines(queue: ApprovalQueue, view: View) -> Iterator[str]:
@@ -304,7 +304,7 @@ def elsewhere_lines(elsewhere: Sequence[WaitingElsewhere], view: View) -> Iterat
         yield view.style.paint("in terminals of their own, to be answered there:", "dim")
     for each in elsewhere:
         known = (last_part(each.project), one_line(each.title), each.doing)
-        yield clip("  " + " · ".join(part for part in known if part), view.width)
+        yield clip("  " + joined(known), view.width)
 
 
 def answered_lines(answered: Sequence[GivenAnswer], view: View) -> Iterator[str]:
@@ -324,14 +324,8 @@ def approval_document(approval: Approval) -> Document:
     narrowest = permission.narrowest
     return {
         "id": permission.request_id,
-        "run": approval.run,
-        "session": approval.session,
-        "title": approval.title,
-        "project": approval.project,
-        "asked_at": utc(approval.asked_at),
-        "waits_seconds": approval.waits_seconds,
-        "tool": permission.tool,
-        "input": permission.input,
+        **picked(approval, "run session title project asked_at waits_seconds"),
+        **picked(permission, "tool input"),
         "is_agent": permission.agent is not None,
         "reasons": list(reasons(permission, approval.project)),
         "plan": permission.plan,
@@ -341,10 +335,7 @@ def approval_document(approval: Approval) -> Document:
 
 
 def queue_document(server: str | None, queue: ApprovalQueue) -> Document:
-    elsewhere = [
-        {"session": each.session, "title": each.title, "project": each.project, "doing": each.doing}
-        for each in queue.elsewhere
-    ]
+    elsewhere = [picked(each, "session title project doing") for each in queue.elsewhere]
     return {"server": server, "waiting": list(map(approval_document, queue.waiting)), "elsewhere": elsewhere}
 
 

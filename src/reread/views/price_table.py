@@ -11,7 +11,7 @@ from reread.errors import printable
 
 from .numbers import count, tokens
 from .text import table, wrap
-from .values import Document
+from .values import Document, picked
 
 if TYPE_CHECKING:
     from reread.archive.usage_report import UnpricedModel
@@ -80,8 +80,7 @@ def _table(models: Sequence[ModelPrices], view: View, day: date | None) -> Itera
     right = frozenset(columns.index(name) for name in (*_PER_TOKEN, "fast") if name in columns)
     dispensable = [columns.index(name) for name in _DISPENSABLE if name in columns]
     lines = table(rows, view.width, flexible=0, right=right, dispensable=dispensable, least=_LEAST_MODEL)
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
 
 
 def _columns(width: int, *, is_mixed: bool) -> list[str]:
@@ -157,12 +156,7 @@ def prices_document(
 
 def _model_document(model: ModelPrices, day: date | None) -> Document:
     return {
-        "model": model.name,
-        "origin": model.origin,
-        "aliases": list(model.aliases),
-        "fast_factor": model.fast,
-        "geo_factors": model.geo,
-        "region_factors": model.regions,
+        **picked(model, "model=name origin aliases fast_factor=fast geo_factors=geo region_factors=regions"),
         "rows": [_row_document(row) for row in _rows(model, day)],
     }
 

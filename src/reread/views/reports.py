@@ -19,7 +19,7 @@ from .calls import tool_label
 from .numbers import beside_lines, by_version, count, duration, money, percent, results_waiting, shown_of
 from .session_list import newest_table
 from .terminal import WITHDRAWN, turn_lines
-from .text import harmless, one_line, ruler, shorten, table, wrap
+from .text import harmless, joined, one_line, ruler, shorten, table, wrap
 from .values import View, when
 
 _WORDS = {
@@ -62,7 +62,7 @@ def thinking_lines(answer: ThinkingAnswer, view: View) -> Iterator[str]:
         f"{answer.empty_with_signature:,} not stored by the client" if answer.empty_with_signature else "",
         f"{answer.redacted:,} redacted" if answer.redacted else "",
     ]
-    summary = ", ".join(part for part in left_out if part)
+    summary = joined(left_out, ", ")
     line = shown_of(len(answer.thoughts), answer.total, "thought") + (f" ({summary})" if summary else "")
     yield from (view.style.paint(part, "dim") for part in wrap(line, view.width))
 
@@ -107,8 +107,7 @@ def tools_lines(counts: Sequence[ToolCount], view: View, limit: int | None = Non
     header = ("tool", "calls", "errors", "rejected", "rate", "time each")
     rows = [header, *(_tool_row(each) for each in counts[:limit])]
     lines = table(rows, view.width, flexible=0, right=range(1, 6), dispensable=(3, 5, 4, 2), least=_LEAST_TOOL)
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
     yield from _beyond(len(rows) - 1, len(counts), "tool", view)
 
 

@@ -12,11 +12,11 @@ from reread.features.friction.detection import PRINTED_NAMES
 
 from .charts import Chart, Series
 from .hits import show_command
-from .numbers import count, duration, money, nano
+from .numbers import count, duration, money, nano, some
 from .rates import rate_document, rate_text, times_in
 from .retro_wishes import ledger_document, ledger_sections
-from .text import cells, hanging, harmless, inline_markdown, one_line, shorten, table, wrap
-from .values import Document, View, dollars, utc, when
+from .text import cells, hanging, harmless, inline_markdown, joined, one_line, shorten, table, wrap
+from .values import Document, View, dollars, picked, utc, when
 
 if TYPE_CHECKING:
     from reread.archive.friction_report import FrictionGroup, Retro
@@ -111,7 +111,7 @@ def facts(found: Retro) -> list[str]:
     lines = [
         count(found.sessions, "session") if found.session is None else found.session.row.uuid,
         count(found.prompts, "prompt"),
-        count(len(found.events), "moment") if found.events else "",
+        some(len(found.events), "moment"),
         f"the last tests passed in {ended.tests_passed:,} of {count(tests, 'session')}" if tests else "",
         f"{count(ended.committed, 'session')} with commits" if ended.committed else "",
         f"before: {count(found.sessions_before, 'session')}, {count(found.prompts_before, 'prompt')}"
@@ -215,7 +215,7 @@ def _subjects(found: Retro, view: View, most: int) -> Iterator[str]:
 
 
 def subject_title(group: FrictionGroup) -> str:
-    name = " · ".join(part for part in (kind_name(group.kind.value), about_name(group)) if part)
+    name = joined((kind_name(group.kind.value), about_name(group)))
     return f"{name}: {subject_facts(group)}"
 
 
@@ -230,7 +230,7 @@ def subject_facts(group: FrictionGroup) -> str:
         *group_losses(group),
         max(group.causes, key=lambda cause: group.causes[cause]),
     ]
-    return " · ".join(each for each in facts if each)
+    return joined(facts)
 
 
 def change_line(group: FrictionGroup) -> str:
@@ -346,7 +346,7 @@ def checked(each: Suggestion) -> str:
     """How a draft was checked against the archive, and what it would have saved."""
     worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
     _, spent = losses(None, each.worth.nanodollars, is_partial=each.worth.is_partial)
-    return "; ".join(part for part in (each.checked, worth, spent) if part)
+    return joined((each.checked, worth, spent), "; ")
 
 
 def proof(each: Suggestion, found: Retro) -> list[str]:
@@ -439,17 +439,8 @@ def retro_document(found: Retro, limit: int | None = None, *, only_suggestions: 
 
 def _event(event: Moment, found: Retro) -> Document:
     return {
-        "kind": event.kind.value,
-        "session": event.session,
-        "uuid": event.uuid,
-        "timestamp": utc(event.time),
-        "evidence": event.evidence,
-        "confidence": event.confidence,
-        "cause": event.cause.value,
-        "about": event.about,
-        "agent": event.agent,
-        "seconds": event.loss.seconds,
-        "tokens": event.loss.tokens,
+        **picked(event, "kind session uuid timestamp=time evidence confidence cause about agent"),
+        **picked(event.loss, "seconds tokens"),
         "cost_usd": dollars(nano(event.loss.nanodollars)),
         "details": event.details,
         "wrong": (event.uuid, event.kind) in found.wrong,
@@ -458,29 +449,19 @@ def _event(event: Moment, found: Retro) -> Document:
 
 def _group(group: FrictionGroup) -> Document:
     return {
-        "kind": group.kind.value,
-        "about": group.about,
-        "sessions": group.sessions,
-        "seconds": group.seconds,
-        "tokens": group.tokens,
+        **picked(group, "kind about sessions seconds tokens"),
         "cost_usd": dollars(nano(group.nanodollars)),
-        "unpriced_moments": group.unpriced,
-        "hurt": group.hurt,
-        "causes": group.causes,
+        **picked(group, "unpriced_moments=unpriced hurt causes"),
         **rate_document(group.rate),
         "before": rate_document(group.before) if group.before is not None else None,
         "change": group.change,
-        "example": {"session": group.example.session, "uuid": group.example.uuid, "evidence": group.example.evidence},
+        "example": picked(group.example, "session uuid evidence"),
     }
 
 
 def _changed(each: TurningPoint) -> Document:
     return {
-        "what": each.what,
-        "name": each.name,
-        "timestamp": utc(each.time),
-        "session": each.session,
-        "uuid": each.uuid,
+        **picked(each, "what name timestamp=time session uuid"),
         "before": rate_document(each.before),
         "after": rate_document(each.after),
         "change": each.change,
@@ -489,32 +470,18 @@ def _changed(each: TurningPoint) -> Document:
 
 def _pattern(pattern: RepeatedPattern) -> Document:
     return {
-        "kind": pattern.kind.value,
-        "count": pattern.count,
-        "sessions": list(pattern.sessions),
-        "example": pattern.example,
-        "about": pattern.about,
-        "moments": [
-            {"session": moment.session, "uuid": moment.uuid, "timestamp": utc(moment.time), "text": moment.text}
-            for moment in pattern.moments
-        ],
+        **picked(pattern, "kind count sessions example about"),
+        "moments": [picked(moment, "session uuid timestamp=time text") for moment in pattern.moments],
         "details": pattern.details,
     }
 
 
 def _suggestion(each: Suggestion, found: Retro) -> Document:
     return {
-        "kind": each.kind.value,
-        "title": each.title,
-        "draft": each.draft,
-        "place": each.place,
-        "evidence": list(each.evidence),
+        **picked(each, "kind title draft place evidence"),
         "moments": [{"session": found.homes.get(uuid), "uuid": uuid} for uuid in each.evidence],
-        "sessions": each.sessions,
-        "count": each.count,
-        "days": each.days,
-        "project": each.project,
-        "replay": {"matched": each.matched, "went_well": each.went_well, "checked": each.checked},
+        **picked(each, "sessions count days project"),
+        "replay": picked(each, "matched went_well checked"),
         "worth": {
             "minutes": each.worth.minutes,
             "cost_usd": dollars(nano(each.worth.nanodollars)),
@@ -570,7 +537,7 @@ def _what_hurt(found: Retro, most: int) -> Iterator[str]:
             str(group.sessions),
             *group_losses(group),
             rate_text(group.rate),
-            " ".join(part for part in (rate_text(group.before, with_interval=False), group.change or "") if part),
+            joined((rate_text(group.before, with_interval=False), group.change or ""), " "),
         ]
         for group in found.kinds
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .numbers import count
 from .rates import rate_document, rate_text, times_in
 from .text import one_line
-from .values import Document, View, utc, when
+from .values import Document, View, picked, when
 
 if TYPE_CHECKING:
     from reread.archive import Retro
@@ -45,23 +45,16 @@ def ledger_document(found: Retro) -> Document:
     return {
         "wishes": [
             {
-                "words": each.words,
-                "count": each.count,
-                "sessions": each.sessions,
-                "last": utc(each.last),
-                "uuid": each.uuid,
+                **picked(each, "words count sessions last uuid"),
                 "stated": each.stated or None,
-                "stated_since": utc(each.since),
-                "broken_since": each.broken,
+                **picked(each, "stated_since=since broken_since=broken"),
             }
             for each in found.wishes
         ],
         "applied": [
             {
                 "number": number,
-                "title": each.applied.draft.title,
-                "path": each.applied.path,
-                "time": utc(each.applied.time),
+                **picked(each.applied, "title=draft.title path time"),
                 "before": rate_document(each.before),
                 "after": rate_document(each.after),
                 "verdict": each.verdict,

@@ -15,8 +15,8 @@ from reread.live.events import (
     SessionStarted,
 )
 
-from .numbers import count, duration, money, tokens
-from .text import one_line, shorten
+from .numbers import duration, money, some, tokens
+from .text import joined, one_line, shorten
 
 _NANO = 10**9
 
@@ -56,11 +56,11 @@ class RunStatus:
             f"context {tokens(self._context)}" if self._context else "",
             one_line(self._model),
             one_line(self._mode) if self._mode != "default" else "",
-            count(len(self._asked), "question") if self._asked else "",
+            some(len(self._asked), "question"),
             f"{queued} queued" if queued else "",
             f"{_dollars(turn)} this turn, {_dollars(run)} this run" if run else "",
         ]
-        return shorten(" · ".join(fact for fact in facts if fact), width - 1)
+        return shorten(joined(facts), width - 1)
 
 
 def _dollars(nanodollars: int) -> str:

@@ -32,9 +32,9 @@ from reread.sessions.calls import is_rejection
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
 from .markdown_flow import MarkdownFlow
-from .numbers import count, duration, money, tokens
+from .numbers import count, duration, money, some, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
-from .text import Flow, cells, clip, hanging, harmless, one_line, partial_input, ruler, shorten, wrap
+from .text import Flow, cells, clip, hanging, harmless, joined, one_line, partial_input, ruler, shorten, wrap
 from .values import View
 
 THINKING = "  ✻ "
@@ -127,25 +127,25 @@ class Screen:
 
     def _spoken(self, block: WordsBlock | ThinkingBlock) -> str:
         """The part of the block that has not been shown yet, whether the block is forming or whole."""
-        is_thinking = isinstance(block, ThinkingBlock)
         if block.state is BlockState.WITHDRAWN:
             return self._withdrawn(block)
-        if is_thinking and not self.view.thinking:
+        if isinstance(block, ThinkingBlock) and not self.view.thinking:
             return ""
         shown = self._streamed.get(block.key, 0)
         is_whole = block.state is BlockState.WHOLE
         left = block.text[shown:] if shown or not is_whole else block.text.strip("\n")
         if isinstance(block, ThinkingBlock) and is_whole and not left.strip() and not shown:
             return self._withheld(block)
-        text = ""
-        if left.strip() or not is_whole:
-            text = "" if self._flowing == block.key else self._begin(block)
-            text += self._flow.add(left) if self._flow is not None else ""
+        text = self._flows(block, left) if left.strip() or not is_whole else ""
         if not is_whole:
             self._streamed[block.key] = len(block.text)
             return text
         self._streamed.pop(block.key, None)
         return text + (self._closed() if self._flowing == block.key else "")
+
+    def _flows(self, block: WordsBlock | ThinkingBlock, text: str) -> str:
+        before = "" if self._flowing == block.key else self._begin(block)
+        return before + (self._flow.add(text) if self._flow is not None else "")
 
     def _begin(self, block: WordsBlock | ThinkingBlock) -> str:
         """The lead of a block and its flow. A block that something else interrupted continues below, without a lead."""
@@ -374,7 +374,7 @@ def _gist(text: str, output: OutputBlock, width: int) -> str:
     more = [f"… {count(len(found) - 1, 'more line')}"] if len(found) > 1 else []
     end = "  ".join([*pictures, *more])
     first = found[0] if found else "" if pictures else "(nothing)"
-    return "  ".join(part for part in (shorten(text + first, width - cells(end) - 2), end) if part)
+    return joined((shorten(text + first, width - cells(end) - 2), end), "  ")
 
 
 def failed_lines(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:
@@ -413,7 +413,7 @@ def started_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         mode = heading.mode if heading.mode != "default" else None
         client = f"Claude Code {heading.version}" if heading.version else None
         facts = [f"session {heading.id}", heading.model, client, mode, heading.project]
-    found = " · ".join(fact for fact in facts if fact)
+    found = joined(facts)
     lead = "  · " if before is not None else ""
     for number, line in enumerate(wrap(found, view.width - cells(lead)) if found else ()):
         yield view.style.paint((lead if number == 0 else " " * cells(lead)) + line, "dim")
@@ -441,7 +441,7 @@ def ending_lines(event: events.TurnResult, view: View, *, has_told: bool = False
     outcome = outcome_of(event)
     text = " · ".join(outcome.facts)
     if outcome.is_stopped or (event.is_error and has_told):
-        text = " · ".join(part for part in ("stopped" if outcome.is_stopped else "failed", text) if part)
+        text = joined(("stopped" if outcome.is_stopped else "failed", text))
     elif event.is_error:
         yield from failed_lines(f"failed: {outcome.failure}", view, "✗ ")
     mark = "■" if outcome.is_stopped else "✗" if event.is_error else "✓"
@@ -472,11 +472,11 @@ def _turn_facts(result: TurnResult) -> list[str]:
     facts = [
         _BY_HOOK.get(result.terminal_reason or "", ""),
         duration(result.duration_ms / 1000) if result.duration_ms is not None else "",
-        count(result.turns, "request") if result.turns else "",
+        some(result.turns, "request"),
         f"{tokens(used.prompt)} in" if used.prompt else "",
         f"{tokens(used.output)} out" if used.output else "",
         _cost(result),
-        count(len(result.denials), "refusal") if result.denials else "",
+        some(len(result.denials), "refusal"),
     ]
     return [fact for fact in facts if fact]
 

@@ -16,7 +16,7 @@ from .hits import show_command
 from .numbers import count
 from .session_list import last_part
 from .text import one_line, table
-from .values import Document, View, utc, when
+from .values import Document, View, picked, when
 
 if TYPE_CHECKING:
     from reread.archive.secret_scan import ExposedSecret, SecretLocation, SecretsAnswer
@@ -39,13 +39,9 @@ def secrets_document(answer: SecretsAnswer, advice: str) -> Document:
 
 def _secret(secret: ExposedSecret) -> Document:
     return {
-        "id": secret.id,
-        "kind": secret.kind,
+        **picked(secret, "id kind"),
         "count": len(secret.places),
-        "first": utc(secret.first),
-        "last": utc(secret.last),
-        "replaced": utc(secret.replaced),
-        "sessions": secret.sessions,
+        **picked(secret, "first last replaced sessions"),
         "places": [_place(place) for place in secret.places],
     }
 
@@ -57,15 +53,8 @@ def title_of(place: SecretLocation) -> str | None:
 
 
 def _place(place: SecretLocation) -> Document:
-    row = place.session.row
-    return {
-        "session": row.uuid,
-        "uuid": place.uuid,
-        "field": place.field,
-        "timestamp": utc(place.time),
-        "project": row.project,
-        "title": title_of(place),
-    }
+    names = "session=session.row.uuid uuid field timestamp=time project=session.row.project"
+    return {**picked(place, names), "title": title_of(place)}
 
 
 def secrets_lines(answer: SecretsAnswer, advice: str, view: View, values: Mapping[str, str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from reread.sessions.client_facts import client_facts
 
 from .numbers import by_version
 from .session_list import mark_fields
-from .values import Document, dollars, tokens_document, utc
+from .values import Document, picked, tokens_document
 
 
 def sessions_document(sessions: Iterable[Session]) -> Document:
@@ -49,20 +49,12 @@ def session_document(
             if turns is None or turn.index in turns
         ],
         "branches": [
-            {
-                "id": branch.id,
-                "leaf": branch.leaf,
-                "active": branch.active,
-                "forked_at": branch.forked_at,
-                "certain": branch.certain,
-                "turns": len(branch.turns),
-            }
+            {**picked(branch, "id leaf active forked_at certain"), "turns": len(branch.turns)}
             for branch in session.branches
         ],
         "subagents": [agent_row(agent) | _lone_turns(made, agent) for agent in session.subagents],
         "coverage": {
-            "records": session.coverage.records,
-            "placed": session.coverage.placed,
+            **picked(session.coverage, "records placed"),
             "unplaced": [{"line": left.record.line, "reason": left.reason} for left in session.coverage.unplaced],
         },
         **_wire(session),
@@ -71,20 +63,14 @@ def session_document(
 
 def session_row(session: Session) -> Document:
     return {
-        "id": session.id,
-        "project": session.project,
-        "title": session.title,
-        "started": utc(session.started),
-        "ended": utc(session.ended),
-        "versions": list(session.versions),
+        **picked(session, "id project title started ended versions"),
         "prompts": len(session.prompts),
         "turns": sum(turn.prompt is not None for turn in session.turns),
         "requests": session.total_usage.requests,
         "tool_calls": len(session.every_call),
         "tool_errors": session.failed_calls,
         "thoughts": len(session.thinking()),
-        "output_tokens": session.total_usage.output_tokens,
-        "cost_usd": dollars(session.total_usage.cost),
+        **picked(session.total_usage, "output_tokens cost_usd=cost"),
         "subagents": len(session.working_agents),
         "branches": len(session.branches),
         "compactions": len(session.compactions),
@@ -103,12 +89,9 @@ def session_row(session: Session) -> Document:
 
 def agent_row(agent: Subagent) -> Document:
     return {
-        "id": agent.id,
-        "kind": agent.kind.value,
-        "type": agent.type,
+        **picked(agent, "id kind type"),
         "call": agent.call.id if agent.call is not None else None,
-        "parent": agent.parent,
-        "from_progress": agent.is_from_progress,
+        **picked(agent, "parent from_progress=is_from_progress"),
         "usage": tokens_document(agent.usage),
     }
 
@@ -121,8 +104,7 @@ def _lone_turns(made: SessionBlocks, agent: Subagent) -> Document:
 def turn_document(turn: TurnBlocks) -> Document:
     result = turn.result
     return {
-        "index": turn.rule.index,
-        "branch": turn.rule.branch,
+        **picked(turn.rule, "index branch"),
         "prompt": None if turn.prompt is None else prompt_document(turn.prompt),
         "steps": [document for step in turn.steps for document in step_documents(step)],
         "usage": None if result is None else tokens_document(result.usage.tokens),
@@ -131,18 +113,12 @@ def turn_document(turn: TurnBlocks) -> Document:
 
 
 def prompt_document(prompt: PromptBlock) -> Document:
-    return {
-        "uuid": prompt.place.uuid,
-        "text": prompt.text,
-        "timestamp": utc(prompt.place.time),
-        "images": prompt.images,
-        "kind": prompt.kind.value,
-    }
+    return picked(prompt, "uuid=place.uuid text timestamp=place.time images kind")
 
 
 def step_documents(step: ShownBlock) -> list[Document]:
     """One document per step; a call that started an agent is followed by a document with the agent's turns."""
-    place = {"uuid": step.place.uuid, "message_id": step.place.message_id, "timestamp": utc(step.place.time)}
+    place = picked(step.place, "uuid message_id timestamp=time")
     kind, document = _STEPS[type(step)]
     if isinstance(step, NoticeBlock) and step.is_unsaid:
         kind, document = "unsaid", _words
@@ -150,7 +126,7 @@ def step_documents(step: ShownBlock) -> list[Document]:
     agent = step.agent if isinstance(step, CallBlock) else None
     if agent is not None:
         turns = [turn_document(turn) for turn in agent.turns]
-        found.append({"kind": "agent", "id": agent.id, "type": agent.type, "turns": turns})
+        found.append({"kind": "agent", **picked(agent, "id type"), "turns": turns})
     return found
 
 
@@ -202,18 +178,8 @@ def _permission(call: CallBlock) -> Document:
     permission = call.permission
     if permission is None:
         return {}
-    facts = {
-        "asked": utc(permission.asked),
-        "answered": utc(permission.answered),
-        "seconds": permission.seconds,
-        "decision": permission.decision,
-        "message": permission.message,
-        "edited_input": permission.edited_input,
-        "remembered": list(permission.remembered),
-        "reason": permission.reason,
-        "rule": permission.rule,
-    }
-    return {"permission": facts}
+    names = "asked answered seconds decision message edited_input remembered reason rule"
+    return {"permission": picked(permission, names)}
 
 
 def _wire(session: Session) -> Document:
@@ -223,15 +189,9 @@ def _wire(session: Session) -> Document:
     captures = [capture.told for capture in session.captures]
     return {
         "wire": {
-            "runs": [{"file": run.path, "started": utc(run.started), "ended": utc(run.ended)} for run in captures],
+            "runs": [picked(run, "file=path started ended") for run in captures],
             "messages": [
-                {
-                    "message_id": message.message_id,
-                    "began": utc(message.began),
-                    "first_token": utc(message.first_token),
-                    "ended": utc(message.ended),
-                    "ttft_ms": message.ttft_ms,
-                }
+                picked(message, "message_id began first_token ended ttft_ms")
                 for run in captures
                 for message in run.timings
             ],
@@ -243,25 +203,17 @@ def thinking_document(answer: ThinkingAnswer) -> Document:
     return {
         "schema": "reread.thinking/1",
         "thoughts": [thought_document(found) for found in answer.thoughts],
-        "skipped_short": answer.skipped_short,
-        "empty_with_signature": answer.empty_with_signature,
-        "redacted": answer.redacted,
-        "total": answer.total,
+        **picked(answer, "skipped_short empty_with_signature redacted total"),
     }
 
 
 def thought_document(found: FoundThought) -> Document:
     thought = found.thought
     return {
-        "session": found.session,
-        "agent": found.agent,
-        "uuid": thought.uuid,
-        "message_id": thought.message_id,
-        "timestamp": utc(thought.time),
-        "text": thought.text,
+        **picked(found, "session agent"),
+        **picked(thought, "uuid message_id timestamp=time text"),
         "characters": len(thought.text),
-        "estimated_tokens": thought.estimated_tokens,
-        "billed_tokens": thought.billed_tokens,
+        **picked(thought, "estimated_tokens billed_tokens"),
         **_fate(thought.withdrawn),
     }
 
@@ -272,8 +224,7 @@ def prompts_document(found: FoundPrompts) -> Document:
         "total": found.total,
         "prompts": [
             {
-                "session": each.session,
-                "project": each.project,
+                **picked(each, "session project"),
                 **prompt_document(prompt_block(each.prompt)),
                 "queued": each.prompt.is_queued,
             }
@@ -288,14 +239,7 @@ def tools_document(counts: Sequence[ToolCount], limit: int | None = None) -> Doc
         "total": len(counts),
         "tools": [
             {
-                "name": count.name,
-                "server": count.server,
-                "tool": count.tool,
-                "calls": count.calls,
-                "errors": count.errors,
-                "rejected": count.rejected,
-                "interrupted": count.interrupted,
-                "missing": count.missing,
+                **picked(count, "name server tool calls errors rejected interrupted missing"),
                 "seconds": round(count.seconds, 3),
             }
             for count in counts[:limit]
@@ -308,10 +252,7 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
     days = float(health.cleanup_period_days)
     return {
         "schema": "reread.doctor/1",
-        "files": health.files,
-        "sessions": health.sessions,
-        "lines": health.lines,
-        "records": health.records,
+        **picked(health, "files sessions lines records"),
         "malformed": [{"file": str(bad.file), "line": bad.line, "reason": bad.reason} for bad in health.malformed],
         "unreadable": [{"file": str(problem.path), "reason": problem.reason} for problem in health.unreadable],
         "types": dict(health.types.most_common()),
@@ -320,19 +261,13 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
         "unexpected_values": dict(health.drift.unexpected_values.most_common()),
         "versions": {version: health.versions[version] for version in sorted(health.versions, key=by_version)},
         "unsaid": {"texts": health.unsaid, "sessions": health.unsaid_sessions},
-        "orphan_parents": health.orphan_parents,
-        "cross_file_duplicates": health.cross_file_duplicates,
+        **picked(health, "orphan_parents cross_file_duplicates"),
         "retention": {
             "cleanup_period_days": int(days) if days.is_integer() else days,
             "expiring_sessions": health.expiring_sessions,
         },
-        "expiring_not_archived": health.unkept_sessions,
-        "results_waiting": health.results_waiting,
-        "left_out": {
-            "unread": list(health.left_out.unread),
-            "forgotten": list(health.left_out.forgotten),
-            "damaged": list(health.left_out.damaged),
-        },
+        **picked(health, "expiring_not_archived=unkept_sessions results_waiting"),
+        "left_out": picked(health.left_out, "unread forgotten damaged"),
         "beside": [{"path": str(each.path), "transcripts": each.transcripts} for each in health.beside],
         "price_table_date": health.price_table_date,
         **({"fields": fields} if with_fields else {}),
@@ -352,45 +287,27 @@ def usage_document(usage: Usage) -> Document:
     """Token counts under the names that all other documents use."""
     server_tools = usage.server_tool_use
     used = Rated.of(usage, (server_tools.web_search_requests or 0) if server_tools is not None else 0)
-    return {
-        "input_tokens": used.input,
-        "output_tokens": used.output,
-        "cache_read_tokens": used.cache_read,
-        "cache_write_5m_tokens": used.cache_write_5m,
-        "cache_write_1h_tokens": used.cache_write_1h,
-        "web_searches": used.web_searches,
-    }
+    return picked(
+        used,
+        "input_tokens=input output_tokens=output cache_read_tokens=cache_read cache_write_5m_tokens=cache_write_5m"
+        " cache_write_1h_tokens=cache_write_1h web_searches",
+    )
 
 
 def _usage(event: events.MessageUsage) -> Document:
-    return {
-        **usage_document(event.usage),
-        "model": event.model,
-        "stop_reason": event.stop_reason,
-        "ttft_ms": event.ttft_ms,
-    }
+    return {**usage_document(event.usage), **picked(event, "model stop_reason ttft_ms")}
 
 
 def _result(event: events.TurnResult) -> Document:
     return {
-        "is_error": event.is_error,
-        "subtype": event.subtype,
-        "text": event.text,
-        "cost_usd": dollars(event.cost_usd),
-        "turn_cost_usd": dollars(event.turn_cost_usd),
-        "terminal_reason": event.terminal_reason,
-        "duration_ms": event.duration_ms,
-        "turns": event.turns,
+        **picked(event, "is_error subtype text cost_usd turn_cost_usd terminal_reason duration_ms turns"),
         "usage": None if event.usage is None else usage_document(event.usage),
-        "models": event.models,
-        "errors": event.errors,
-        "denials": event.denials,
-        "origin": event.origin,
+        **picked(event, "models errors denials origin"),
     }
 
 
 def _notice_event(event: events.Notice) -> Document:
-    return {"what": event.what, "text": event.text, "data": event.data}
+    return picked(event, "what text data")
 
 
 def _unknown(event: events.UnknownFrame) -> Document:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from .numbers import count, money, nano, percent, shown_of, tokens
-from .text import clip, one_line, shorten, table, wrap
-from .values import Document, View, dollars, utc, when
+from .text import clip, joined, one_line, shorten, table, wrap
+from .values import Document, View, dollars, picked, utc, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ _BRIEF_TAG = 14
 
 
 def mark_fields(mark: Mark) -> Document:
-    return {"starred": mark.starred, "tags": list(mark.tags), "note": mark.note, "hidden": mark.hidden} | {
-        "typed": mark.typed is not False
-    }
+    return {**picked(mark, "starred tags note hidden"), "typed": mark.typed is not False}
 
 
 def titled(title: str, mark: Mark) -> str:
@@ -37,7 +35,7 @@ def titled(title: str, mark: Mark) -> str:
     tags = [f"#{shorten(tag, _BRIEF_TAG)}" for tag in mark.tags[:_BRIEF_TAGS]]
     more = len(mark.tags) - _BRIEF_TAGS
     parts = [STAR if mark.starred else "", *tags, f"+{more}" if more > 0 else "", title]
-    return " ".join(part for part in parts if part)
+    return joined(parts, " ")
 
 
 def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
@@ -45,7 +43,7 @@ def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
     paint = view.style.paint
     width = max(8, view.width - len(indent))
     tags, is_driven = f"tags: {', '.join(map(one_line, mark.tags))}" if mark.tags else "", mark.typed is False
-    line = " · ".join(part for part in (STAR * mark.starred, tags, "hidden" * mark.hidden, DRIVEN * is_driven) if part)
+    line = joined((STAR * mark.starred, tags, "hidden" * mark.hidden, DRIVEN * is_driven))
     if line:
         yield from (indent + paint(line, "cyan") for line in wrap(line, width))
     if mark.note is not None:
@@ -78,8 +76,7 @@ def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int
     right = frozenset(_places(columns, ("prompts", "tokens", "cost")))
     title, dispensable = columns.index("title"), _places(columns, _DISPENSABLE)
     lines = table(rows, view.width, flexible=title, right=right, dispensable=dispensable, least=_LEAST_TITLE)
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
     yield ""
     legend = f"  {LEGEND}" if "marks" in columns else ""
     sums = shown_of(len(copied), total, "session") + legend
@@ -173,7 +170,7 @@ def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
         "hidden" if each.stored.mark.hidden else "",
         "program" if each.stored.mark.typed is False else "",
     ]
-    return " ".join(mark for mark in found if mark)
+    return joined(found, " ")
 
 
 def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
@@ -232,8 +229,7 @@ def _period_table(periods: Sequence[Period], view: View) -> Iterator[str]:
     rows = [header, *map(_period_row, periods)]
     least = max(len(row[0]) for row in rows)
     lines = table(rows, view.width, flexible=0, right=range(1, len(header)), dispensable=(4, 3, 1), least=least)
-    yield view.style.paint(next(lines), "bold")
-    yield from lines
+    yield from view.headed(lines)
 
 
 def _period_row(period: Period) -> tuple[str, ...]:
@@ -262,17 +258,7 @@ def listing_document(sessions: Iterable[Listed]) -> Document:
 
 def lost_row(each: LostSession) -> Document:
     """A session that only the client's own index still lists."""
-    return {
-        "id": each.id,
-        "project": each.project,
-        "title": each.title,
-        "summary": each.summary,
-        "first_prompt": each.first_prompt,
-        "git_branch": each.git_branch,
-        "started": utc(each.started),
-        "ended": utc(each.ended),
-        "messages": each.messages,
-    }
+    return picked(each, "id project title summary first_prompt git_branch started ended messages")
 
 
 def overview_document(
@@ -292,23 +278,11 @@ def overview_document(
 def listed_row(each: Listed) -> Document:
     row = each.stored.row
     return {
-        "id": row.uuid,
-        "project": row.project,
-        "title": row.title,
-        "started": utc(each.stored.started),
-        "ended": utc(each.stored.ended),
-        "versions": row.versions,
-        "prompts": row.prompts,
-        "turns": row.turns,
-        "requests": row.requests,
-        "tool_calls": row.tool_calls,
-        "tool_errors": row.tool_errors,
-        "thoughts": row.thoughts,
-        "output_tokens": row.output_tokens,
+        **picked(row, "id=uuid project title"),
+        **picked(each.stored, "started ended"),
+        **picked(row, "versions prompts turns requests tool_calls tool_errors thoughts output_tokens"),
         "cost_usd": dollars(nano(row.nanodollars)),
-        "subagents": row.subagents,
-        "branches": row.branches,
-        "compactions": row.compactions,
+        **picked(row, "subagents branches compactions"),
         **kept_fields(each),
     }
 
@@ -316,12 +290,8 @@ def listed_row(each: Listed) -> Document:
 def kept_fields(each: Listed) -> Document:
     """The fields of a session that only the archive knows."""
     return {
-        "files": each.stored.files,
-        "bytes": each.stored.row.bytes,
-        "present": each.stored.present,
-        "places": [
-            {"machine": place.machine, "path": place.path, "present": place.present} for place in each.stored.places
-        ],
+        **picked(each.stored, "files bytes=row.bytes present"),
+        "places": [picked(place, "machine path present") for place in each.stored.places],
         "archived": True,
         "expires": utc(each.expires),
         "belongs_to": each.project or None,
@@ -336,10 +306,7 @@ def _period_document(period: Period) -> Document:
         "period": period.label,
         "since": period.since.isoformat(),
         "prompts": period.prompts,
-        "requests": period.tokens.requests,
-        "tokens": period.tokens.total_tokens,
-        "cost_usd": dollars(period.tokens.cost),
-        "unpriced_tokens": period.tokens.unpriced_tokens,
+        **picked(period.tokens, "requests tokens=total_tokens cost_usd=cost unpriced_tokens"),
         "cache_hit": None if period.tokens.cache_hit is None else round(period.tokens.cache_hit, 4),
     }
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
-from reread.features.summaries import Commit, Failure, OpenPoint, RanTests, SessionSummary, SummaryStep
+from reread.features.summaries import Failure, OpenPoint, RanTests, SessionSummary, SummaryStep
 
 from .calls import shown_path
 from .file_tables import decision_document
-from .numbers import count, duration, money, tokens
+from .numbers import count, duration, money, some, tokens
 from .session_list import last_part
-from .text import hanging, harmless, inline_markdown, shorten, without_templates, wrap
-from .values import Document, View, dollars, utc, when
+from .text import hanging, harmless, inline_markdown, joined, shorten, without_templates, wrap
+from .values import Document, View, picked, when
 
 _MOST = 20
 """How many entries of a list are shown; the rest is only counted."""
@@ -28,61 +28,43 @@ def summary_document(summary: SessionSummary) -> Document:
     return {
         "schema": "reread.summary/1",
         "session": summary.id,
-        "title": summary.title,
-        "project": summary.project,
-        "started": utc(summary.started),
-        "ended": utc(summary.ended),
-        "git_branches": list(summary.git_branches),
-        "models": list(summary.models),
-        "cost_usd": dollars(summary.cost),
-        "output_tokens": summary.output_tokens,
-        "goal": summary.goal,
+        **picked(summary, "title project started ended git_branches models cost_usd=cost output_tokens goal"),
         "goal_source": summary.goal_source or None,
         "prompts": summary.prompts,
         "first_prompt": summary.journey[0].prompt if summary.journey else None,
-        "journey": [_step_document(step) for step in summary.journey],
+        "journey": [picked(step, _OF_STEP) for step in summary.journey],
         "key_exchanges": [step.turn for step in summary.exchanges],
         "files": [_file_document(diff) for diff in summary.files],
         "files_read": list(summary.files_read),
-        "tools": [{"name": tool.name, "calls": tool.calls, "errors": tool.errors} for tool in summary.tools],
-        "errors": [_failure_document(failure) for failure in summary.errors],
+        "tools": [picked(tool, "name calls errors") for tool in summary.tools],
+        "errors": [picked(failure, "turn uuid tool status text") for failure in summary.errors],
         "refusals": [_refusal_document(failure) for failure in summary.refusals],
-        "commands": [{"name": each.name, "runs": each.runs, "failed": each.failed} for each in summary.commands],
-        "commits": [_commit_document(commit) for commit in summary.commits],
-        "test_runs": [_tests_document(each) for each in summary.test_runs],
+        "commands": [picked(each, "name runs failed") for each in summary.commands],
+        "commits": [
+            _or_null(picked(commit, "message hash branch turn uuid"), "message", "hash", "branch")
+            for commit in summary.commits
+        ],
+        "test_runs": [
+            _or_null(picked(each, "command outcome counts turn uuid"), "counts") for each in summary.test_runs
+        ],
         "decisions": [decision_document(each) for each in summary.decisions],
         "plans": list(summary.plans),
-        "open": [{"text": point.text, "source": point.source} for point in summary.open],
-        "subagents": summary.subagents,
-        "abandoned_branches": summary.abandoned,
-        "compactions": summary.compactions,
-        "outcome": _outcome_document(summary),
+        "open": [picked(point, "text source") for point in summary.open],
+        **picked(summary, "subagents abandoned_branches=abandoned compactions"),
+        "outcome": {
+            "text": summary.outcome,
+            "commits": len(summary.commits),
+            **picked(summary, "tests pull_requests todos todos_done interrupted=is_interrupted"),
+        },
     }
 
 
-def _outcome_document(summary: SessionSummary) -> Document:
-    return {
-        "text": summary.outcome,
-        "commits": len(summary.commits),
-        "tests": summary.tests,
-        "pull_requests": list(summary.pull_requests),
-        "todos": summary.todos,
-        "todos_done": summary.todos_done,
-        "interrupted": summary.is_interrupted,
-    }
+_OF_STEP = "turn uuid timestamp=time prompt answer tool_calls=calls errors files"
 
 
-def _step_document(step: SummaryStep) -> Document:
-    return {
-        "turn": step.turn,
-        "uuid": step.uuid,
-        "timestamp": utc(step.time),
-        "prompt": step.prompt,
-        "answer": step.answer,
-        "tool_calls": step.calls,
-        "errors": step.errors,
-        "files": list(step.files),
-    }
+def _or_null(document: Document, *names: str) -> Document:
+    """The document with null in these fields where they are empty."""
+    return {name: value or None if name in names else value for name, value in document.items()}
 
 
 def _file_document(diff: FileDiff) -> Document:
@@ -90,45 +72,8 @@ def _file_document(diff: FileDiff) -> Document:
     return {"path": diff.path, "status": diff.status, "added": added, "removed": removed, "edits": len(diff.changes)}
 
 
-def _failure_document(failure: Failure) -> Document:
-    return {
-        "turn": failure.turn,
-        "uuid": failure.uuid,
-        "tool": failure.tool,
-        "status": failure.status,
-        "text": failure.text,
-    }
-
-
 def _refusal_document(failure: Failure) -> Document:
-    return {
-        "turn": failure.turn,
-        "uuid": failure.uuid,
-        "tool": failure.tool,
-        "target": failure.target or None,
-        "by": failure.refused_by,
-        "reason": failure.text or None,
-    }
-
-
-def _commit_document(commit: Commit) -> Document:
-    return {
-        "message": commit.message or None,
-        "hash": commit.hash or None,
-        "branch": commit.branch or None,
-        "turn": commit.turn,
-        "uuid": commit.uuid,
-    }
-
-
-def _tests_document(run: RanTests) -> Document:
-    return {
-        "command": run.command,
-        "outcome": run.outcome,
-        "counts": run.counts or None,
-        "turn": run.turn,
-        "uuid": run.uuid,
-    }
+    return _or_null(picked(failure, "turn uuid tool target by=refused_by reason=text"), "target", "reason")
 
 
 def summary_lines(summary: SessionSummary, view: View) -> Iterator[str]:
@@ -186,7 +131,7 @@ def link_lines(summary: SessionSummary, view: View) -> Iterator[str]:
 
 def _places(summary: SessionSummary, view: View) -> str:
     day = when(summary.started, view.timezone, "%Y-%m-%d")
-    return " · ".join(link for link in (_link(last_part(summary.project)), _link(day)) if link)
+    return joined((_link(last_part(summary.project)), _link(day)))
 
 
 def _file_links(summary: SessionSummary) -> list[str]:
@@ -214,9 +159,9 @@ def _facts(summary: SessionSummary, view: View) -> list[str]:
         when(summary.started, view.timezone),
         length,
         count(summary.prompts, "prompt"),
-        count(summary.subagents, "subagent") if summary.subagents else "",
+        some(summary.subagents, "subagent"),
         f"{count(summary.abandoned, 'branch')} left behind" if summary.abandoned else "",
-        count(summary.compactions, "compaction") if summary.compactions else "",
+        some(summary.compactions, "compaction"),
         f"{tokens(summary.output_tokens)} out",
         money(summary.cost, is_partial=summary.unpriced_tokens > 0),
         f"session {summary.id}",
@@ -289,11 +234,11 @@ def _cut(lines: list[str]) -> list[str]:
 
 def _journey(step: SummaryStep, view: View) -> str:
     done = [
-        count(step.calls, "call") if step.calls else "",
+        some(step.calls, "call"),
         f"{count(len(step.files), 'file')} changed" if step.files else "",
         f"{step.errors} failed" if step.errors else "",
     ]
-    facts = ", ".join(fact for fact in done if fact)
+    facts = joined(done, ", ")
     time = when(step.time, view.timezone, "%H:%M")
     return f"{step.turn}. {time} {shorten(step.prompt or '(no text)', _LINE)}{f' ({facts})' if facts else ''}"
 
@@ -314,13 +259,13 @@ def _failure(failure: Failure) -> str:
 
 def _outcome(summary: SessionSummary) -> list[str]:
     facts = [
-        count(len(summary.commits), "commit") if summary.commits else "",
+        some(len(summary.commits), "commit"),
         f"last tests {summary.tests}" if summary.tests else "",
         f"{summary.todos_done} of {summary.todos} todos done" if summary.todos else "",
         *summary.pull_requests,
         "interrupted" if summary.is_interrupted else "",
     ]
-    listed = ", ".join(fact for fact in facts if fact)
+    listed = joined(facts, ", ")
     return [line for line in (shorten(summary.outcome, _ANSWER), listed) if line]
 
 
@@ -330,12 +275,7 @@ def _front_matter(summary: SessionSummary, view: View) -> Document:
         "session": summary.id,
         "project": summary.project,
         "date": when(summary.started, view.timezone, "%Y-%m-%d") or None,
-        "started": utc(summary.started),
-        "ended": utc(summary.ended),
-        "branches": list(summary.git_branches),
-        "models": list(summary.models),
-        "cost_usd": dollars(summary.cost),
-        "prompts": summary.prompts,
+        **picked(summary, "started ended branches=git_branches models cost_usd=cost prompts"),
         "errors": len(summary.errors),
         "files": [shown_path(diff.path, summary.project) for diff in summary.files],
         "tags": ["claude-code", *_tags(summary)],
@@ -370,7 +310,7 @@ def lines_of(summary: SessionSummary, form: str, view: View) -> Iterable[str]:
 
 def asked_heading(answer: ModelAnswer, view: View) -> str:
     facts = [answer.model or "", when(answer.time, view.timezone)]
-    return f"In Claude's words ({', '.join(fact for fact in facts if fact)}; a model said this, no record does)"
+    return f"In Claude's words ({joined(facts, ', ')}; a model said this, no record does)"
 
 
 def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
@@ -382,10 +322,4 @@ def asked_lines(answer: ModelAnswer, view: View) -> Iterator[str]:
 
 
 def asked_document(answer: ModelAnswer) -> Document:
-    return {
-        "model": answer.model,
-        "timestamp": utc(answer.time),
-        "cost_usd": answer.cost_usd,
-        "text": answer.text,
-        "evidence": answer.evidence,
-    }
+    return picked(answer, "model timestamp=time cost_usd text evidence")

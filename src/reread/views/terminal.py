@@ -25,9 +25,9 @@ from reread.sessions import Branch, CallStatus, Session
 
 from . import markdown_flow
 from .calls import MARKS, ending, summary, tool_label
-from .numbers import count, money, tokens
+from .numbers import count, money, some, tokens
 from .session_list import mark_lines
-from .text import cells, clip, hanging, harmless, one_line, ruler, shorten, wrap
+from .text import cells, clip, hanging, harmless, joined, one_line, ruler, shorten, wrap
 from .values import View, when
 
 if TYPE_CHECKING:
@@ -100,13 +100,13 @@ def heading_lines(heading: HeadingBlock, view: View) -> Iterator[str]:
         when(heading.started, view.timezone),
         count(heading.prompts, "prompt"),
         count(heading.calls, "tool call"),
-        count(heading.agents, "subagent") if heading.agents else None,
+        some(heading.agents, "subagent"),
         count(heading.branches, "branch") if heading.branches > 1 else None,
         f"{count(heading.unsaid, 'text')} of Claude not stored" if heading.unsaid else None,
         f"{tokens(usage.output_tokens)} out" if usage is not None else None,
         money(usage.cost, is_partial=usage.unpriced_tokens > 0) if usage is not None else None,
     ]
-    for text in (" · ".join(fact for fact in facts if fact), *heading.told, f"session {heading.id}"):
+    for text in (joined(facts), *heading.told, f"session {heading.id}"):
         yield from view.wrapped(one_line(text), "dim")
     yield from mark_lines(heading.mark, view)
     for problem in heading.problems:
@@ -220,7 +220,7 @@ def call_line(name: str, point: str, view: View, mark: tuple[str, str], *, end: 
     last = shorten(end, max(0, (room - cells(label) - 2) * 2 // 3))
     what = shorten(point, max(0, room - cells(label) - cells(last) - 4))
     parts = [paint(f"  {mark[0]} ", mark[1]) + paint(label, "bold"), what, paint(last, end_look)]
-    return "  ".join(part for part in parts if part)
+    return joined(parts, "  ")
 
 
 def _whole_call(call: CallBlock, view: View) -> Iterator[str]:
@@ -237,7 +237,7 @@ def agent_lines(agent: AgentBlock, view: View, project: str | None) -> Iterator[
     paint = view.style.paint
     cost = money(agent.cost, is_partial=agent.unpriced_tokens > 0)
     facts = [agent.type or "agent", count(agent.calls, "tool call"), cost]
-    yield paint(f"    ┌ {shorten(' · '.join(fact for fact in facts if fact), view.width - 6)}", "blue")
+    yield paint(f"    ┌ {shorten(joined(facts), view.width - 6)}", "blue")
     inner = view._replace(width=max(20, view.width - 6))
     for turn in agent.turns:
         for line in step_lines(turn.steps, inner, project):

@@ -91,6 +91,11 @@ def csv_text(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def joined(parts: Iterable[str | None], between: str = " · ") -> str:
+    """The parts that are not empty, as one text."""
+    return between.join(part for part in parts if part)
+
+
 def one_line(text: str) -> str:
     """A text on one line: harmless, with single spaces."""
     return " ".join(harmless(text).split())

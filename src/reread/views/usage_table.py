@@ -19,8 +19,8 @@ from reread.billing.report import Tokens
 
 from .limit_lines import limit_lines, limits_document
 from .numbers import count, money, nano, percent, tokens
-from .text import csv_text, harmless, one_line, shorten, shorten_path, table, wrap
-from .values import Document, View, dollars, tokens_document, utc, when
+from .text import csv_text, harmless, joined, one_line, shorten, shorten_path, table, wrap
+from .values import Document, View, dollars, picked, tokens_document, utc, when
 
 if TYPE_CHECKING:
     from reread.archive import CacheReport
@@ -61,14 +61,17 @@ def reconciled_document(session: str | None, reconciliation: Reconciliation) -> 
     if reconciliation is None:
         return {}
     found = reconciliation.get(session or "")
-    return {
-        "client_cost_usd": None if found is None else dollars(nano(found.client)),
-        "client_source": None if found is None else found.source,
-        "client_said": None if found is None else utc(found.said),
-        "transcript_cost_usd": None if found is None else dollars(nano(found.transcripts)),
-        "difference_usd": None if found is None else dollars(nano(found.difference)),
-        "difference_percent": None if found is None or found.share is None else round(found.share * 100, 2),
-    }
+    if found is None:
+        return dict.fromkeys(_COMPARISON)
+    share = None if found.share is None else round(found.share * 100, 2)
+    spent, counted, difference = (dollars(nano(each)) for each in (found.client, found.transcripts, found.difference))
+    return dict(zip(_COMPARISON, (spent, found.source, utc(found.said), counted, difference, share), strict=True))
+
+
+_COMPARISON = (
+    *("client_cost_usd", "client_source", "client_said"),
+    *("transcript_cost_usd", "difference_usd", "difference_percent"),
+)
 
 
 UNKNOWN = "unknown"
@@ -136,9 +139,7 @@ def _block_document(found: FiveHourBlock | None) -> Document:
     if found is None:
         return {}
     return {
-        "end": utc(found.end),
-        "is_open": found.is_open,
-        "is_estimate": found.is_estimate,
+        **picked(found, "end is_open is_estimate"),
         "cost_usd_per_hour": None if found.dollars_per_hour is None else f"{found.dollars_per_hour:.9f}",
         "tokens_per_minute": None if found.tokens_per_minute is None else round(found.tokens_per_minute),
         "projected_cost_usd": dollars(nano(found.projected_nanodollars)),
@@ -147,18 +148,9 @@ def _block_document(found: FiveHourBlock | None) -> Document:
 
 
 def accounting_document(accounting: Accounting) -> Document:
-    return {
-        "lines_read": accounting.lines_read,
-        "malformed_lines": accounting.malformed_lines,
-        "requests": accounting.requests,
-        "duplicates_collapsed": accounting.duplicates_collapsed,
-        "unpriced_tokens": accounting.unpriced_tokens,
-        "unpriced_models": list(accounting.unpriced_models),
-        "suspect_output_requests": accounting.suspect_output_requests,
-        "provisional_requests": accounting.provisional_requests,
-        "price_table_date": accounting.price_table_date,
-        "is_lower_bound": True,
-    }
+    names = "lines_read malformed_lines requests duplicates_collapsed unpriced_tokens unpriced_models"
+    names += " suspect_output_requests provisional_requests price_table_date"
+    return {**picked(accounting, names), "is_lower_bound": True}
 
 
 def usage_csv(report: UsageReport, *, breakdown: bool, reconciliation: Reconciliation = None) -> str:
@@ -247,15 +239,17 @@ def least_key(by: str) -> int:
 def _figures(used: Tokens, suspect: int, dearest: int) -> tuple[str, ...]:
     hit = used.cache_hit
     return (
-        f"{used.requests:,}",
-        tokens(used.input_tokens),
-        tokens(used.output_tokens),
-        tokens(used.cache_write_tokens),
-        tokens(used.cache_read_tokens),
+        *token_figures(used),
         "" if hit is None else percent(hit),
         money(used.cost, is_partial=used.unpriced_tokens > 0 or suspect > 0),
         "█" * round(_BAR * (used.nanodollars or 0) / dearest) if dearest else "",
     )
+
+
+def token_figures(used: Tokens) -> tuple[str, ...]:
+    """Requests, input, output, cache write, cache read."""
+    sizes = (used.input_tokens, used.output_tokens, used.cache_write_tokens, used.cache_read_tokens)
+    return (f"{used.requests:,}", *map(tokens, sizes))
 
 
 def row_label(by: str, row: UsageRow, zone: tzinfo | None) -> str:
@@ -319,7 +313,7 @@ def accounting_line(accounting: Accounting, *, is_recorded: bool = False, identi
         "cost as the client recorded it" if is_recorded else f"prices of {accounting.price_table_date}",
         "transcript cost: lower bound",
     ]
-    return "; ".join(part for part in parts if part)
+    return joined(parts, "; ")
 
 
 _STEPS = {"day": 1, "week": 7}

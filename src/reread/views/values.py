@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
+from enum import Enum
+from functools import cache
+from operator import attrgetter
 from typing import NamedTuple
 
 from reread import lazy
@@ -16,7 +19,7 @@ from .text import OBEYED, Style, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     import msgspec
@@ -79,18 +82,33 @@ def dollars(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:.9f}"
 
 
+def picked(given: object, names: str) -> Document:
+    """Fields of a value as JSON has them: each under its own name, `timestamp=place.time` under another."""
+    return {name: _plain(get(given)) for name, get in _getters(names)}
+
+
+@cache
+def _getters(names: str) -> list[tuple[str, attrgetter[Any]]]:
+    pairs = (each.partition("=") for each in names.split())
+    return [(name, attrgetter(source or name)) for name, _, source in pairs]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return utc(value)
+    if isinstance(value, Decimal):
+        return dollars(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value.value if isinstance(value, Enum) else value
+
+
 def tokens_document(used: Tokens) -> Document:
-    return {
-        "requests": used.requests,
-        "input_tokens": used.input_tokens,
-        "output_tokens": used.output_tokens,
-        "cache_read_tokens": used.cache_read_tokens,
-        "cache_write_5m_tokens": used.cache_write_5m_tokens,
-        "cache_write_1h_tokens": used.cache_write_1h_tokens,
-        "web_searches": used.web_searches,
-        "cost_usd": dollars(used.cost),
-        "unpriced_tokens": used.unpriced_tokens,
-    }
+    return picked(
+        used,
+        "requests input_tokens output_tokens cache_read_tokens cache_write_5m_tokens cache_write_1h_tokens"
+        " web_searches cost_usd=cost unpriced_tokens",
+    )
 
 
 class View(NamedTuple):
@@ -104,6 +122,11 @@ class View(NamedTuple):
     """none, brief or full."""
     marked: int | None = None
     """The index of the turn to mark as the one that was looked for."""
+
+    def headed(self, lines: Iterable[str], total: int | None = None) -> Iterator[str]:
+        """The lines of a table; its header, and the line of the total, are bold."""
+        for number, line in enumerate(lines):
+            yield self.style.paint(line, "bold") if number in (0, total) else line
 
     def wrapped(self, text: str, look: str) -> Iterator[str]:
         """The lines of a text at this width."""

@@ -49,11 +49,6 @@ def index_page(title: str, rows: Iterable[IndexRow], total: str = "", made: str 
     return _render("index.html", title=title, rows=list(rows), total=total, made=made)
 
 
-def turns_html(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> Markup:
-    """Only the conversation, or some turns of it, for a page with a frame of its own."""
-    return fragment("session.html", page=page_of(session, shown, turns))
-
-
 def fragment(template: str, **values: object) -> Markup:
     """One template filled with values: `turn.html`, `call.html`, `diff.html`, `agent.html` and the others."""
     return Markup(environment().get_template(template).render(values))  # noqa: S704  the template escaped it

@@ -25,10 +25,10 @@ from reread.records import Record, User
 from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
 from reread.sessions.client_facts import client_facts
 from reread.views.calls import shown_path
-from reread.views.numbers import count, duration, money, tokens
+from reread.views.numbers import count, duration, money, some, tokens
 from reread.views.session_list import DRIVEN
 from reread.views.terminal import NOTICE_LOOKS
-from reread.views.text import one_line, shorten
+from reread.views.text import joined, one_line, shorten
 
 from . import call_parts, parts
 from .content import NOTHING, Anchors, anchor, cut, is_sent_later, pictures, prompt_words, words
@@ -42,19 +42,17 @@ _FATES = {"interrupted": "interrupted; Claude Code dropped it", "error": "taken 
 _LEFT_BRANCH = re.compile(r"@([^\s,]+)")
 
 
-def page_of(session: Session, shown: parts.Sections | None = None, turns: range | None = None) -> parts.Page:
-    """A whole session with all its branches; or only some turns of each, for a page that loads the rest later."""
-    return SessionParts(session, shown or parts.Sections(), turns).page()
+def page_of(session: Session, shown: parts.Sections | None = None) -> parts.Page:
+    """A whole session with all its branches."""
+    return SessionParts(session, shown or parts.Sections()).page()
 
 
 class SessionParts:
     """Makes the parts of one page; each anchor is given only once in it."""
 
-    def __init__(self, session: Session, shown: parts.Sections, turns: range | None = None) -> None:
+    def __init__(self, session: Session, shown: parts.Sections) -> None:
         self.session = session
         self.shown = shown
-        self._wanted = turns
-        """The turns whose content is shown; None for all. Head and outline always cover the whole session."""
         self._anchors = Anchors()
         self._turns: dict[str, str] = {}
         """The anchor of the turn that a line belongs to, by the line's uuid."""
@@ -110,9 +108,9 @@ class SessionParts:
             count(len(session.prompts), "prompt"),
             DRIVEN if session.mark.typed is False else "",
             count(len(session.every_call), "tool call"),
-            count(len(session.working_agents), "subagent") if session.working_agents else "",
+            some(len(session.working_agents), "subagent"),
             count(len(session.branches), "branch") if len(session.branches) > 1 else "",
-            count(len(session.compactions), "compaction") if session.compactions else "",
+            some(len(session.compactions), "compaction"),
             f"{count(len(session.every_unsaid), 'text')} of Claude not stored" if session.every_unsaid else "",
             *(one_line(each) for each in client_facts(session).sentences()),
             *(one_line(model)[:60] for model in _models(session)),
@@ -152,12 +150,8 @@ class SessionParts:
             forked_at="",
             is_active=branch.active,
             is_certain=branch.certain,
-            turns=[self.turn(self.session, turn) for turn in branch.turns if self._is_shown(turn)],
+            turns=[self.turn(self.session, turn) for turn in branch.turns if turn.prompt is not None or turn.steps],
         )
-
-    def _is_shown(self, turn: Turn) -> bool:
-        is_wanted = self._wanted is None or turn.index in self._wanted
-        return is_wanted and (turn.prompt is not None or bool(turn.steps))
 
     def _place_of(self, uuid: str | None) -> str:
         """A link to a line, or to its turn if the page has no anchor for the line."""
@@ -293,7 +287,7 @@ class SessionParts:
         facts = [count(agent.calls, "tool call"), money(agent.cost, is_partial=agent.unpriced_tokens > 0)]
         return parts.AgentPart(
             anchor=self._anchors.take(f"agent-{agent.id}"),
-            title=shorten(" · ".join(filter(None, [agent.type or agent.kind, agent.description])), 160),
+            title=shorten(joined([agent.type or agent.kind, agent.description]), 160),
             facts=[f"{tokens(agent.output_tokens)} out", *(fact for fact in facts if fact)],
             turns=[self.written(turn) for turn in agent.turns if turn.prompt is not None or turn.steps]
             if self.shown.open_agents
