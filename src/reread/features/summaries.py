@@ -503,8 +503,13 @@ def _open(
     if late:
         yield OpenPoint(f"changed after the last commit: {', '.join(late)}", "uncommitted")
     yield from (OpenPoint(text, "reply") for text in _next_steps(outcome))
-    last = session.turns[-1] if session.turns else None
-    if _is_interrupted(session.turns):
+    yield from _last_point(session.turns, outcome)
+
+
+def _last_point(turns: Sequence[Turn], outcome: str) -> Iterator[OpenPoint]:
+    """What the session ended with: an interrupt, a prompt without an answer, or a question."""
+    last = turns[-1] if turns else None
+    if _is_interrupted(turns):
         yield OpenPoint("it was interrupted", "interrupted")
     elif last is not None and last.prompt is not None and not last.steps:
         yield OpenPoint(f"not answered: {last.prompt.text}", "unanswered")
@@ -576,6 +581,6 @@ def _task_number(call: ToolCall) -> str | None:
     return found[1] if found else None
 
 
-def _is_interrupted(turns: tuple[Turn, ...]) -> bool:
+def _is_interrupted(turns: Sequence[Turn]) -> bool:
     last = turns[-1].steps[-1] if turns and turns[-1].steps else None
     return getattr(last, "what", None) == "interrupted"

@@ -9,7 +9,7 @@ from reread.features.edits.changes import EditPosition
 
 from .numbers import count, money, nano
 from .text import joined, one_line, shorten, table
-from .values import Document, View, dollars, picked
+from .values import Document, View, dollars, each_picked, picked
 
 _SHORT = 8
 
@@ -27,7 +27,7 @@ def commit_document(found: CommitOrigin) -> Document:
                 "prompt": {"uuid": each.prompt_uuid, "text": each.prompt},
                 **picked(each, "timestamp=time lines"),
                 "cost_usd": dollars(nano(each.nanodollars)),
-                "tests": [picked(run, "command outcome counts") for run in each.tests],
+                "tests": each_picked(each.tests, "command outcome counts"),
                 "failed_calls": each.failures,
             }
             for each in found.work

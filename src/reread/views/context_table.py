@@ -9,7 +9,7 @@ from reread.features.context import CompactionCost, ContextComposition
 
 from .numbers import count, money, nano, tokens
 from .text import one_line, table, wrap
-from .values import Document, View, dollars, picked, when
+from .values import Document, View, dollars, each_picked, picked, when
 
 _SHOWN = 25
 _LEAST_NAME = 16
@@ -25,7 +25,7 @@ def context_document(found: ContextAnswer) -> Document:
 
 
 def _composition_document(each: ContextComposition) -> Document:
-    parts = [picked(part, "kind name tokens") for part in each.parts]
+    parts = each_picked(each.parts, "kind name tokens")
     return {**picked(each, "time model total_tokens=total limit_tokens=limit is_estimate"), "parts": parts}
 
 

@@ -15,9 +15,9 @@ from reread.features.tool_use import Decision
 from reread.sessions import Session
 
 from .calls import shown_path
-from .numbers import count, shown_of
+from .numbers import count, limited, shown_of
 from .text import Style, cells, hanging, harmless, one_line, ruler, shorten, shorten_path, table, wrap
-from .values import Document, View, picked, when
+from .values import Document, View, each_picked, picked, when
 
 _LOOKS = {"+": "green", "-": "red", "\\": "dim"}
 NO_FILE = "/dev/null"
@@ -112,8 +112,7 @@ def files_lines(touched: Touched, view: View) -> Iterator[str]:
     if len(touched.files) == 1:
         yield from _history(touched.files[0], view)
     yield ""
-    shown, total = len(touched.files), touched.total
-    sums = count(total, "file") if shown == total else f"{shown:,} of {count(total, 'file')}; --limit shows more"
+    sums = limited(len(touched.files), touched.total, "file")
     guessed = "~ guessed from shell commands" if touched.has_shell else "--shell adds those that commands name"
     legend = "r read, w written, e edited, s searched"
     yield from view.wrapped(f"{sums}: {legend}; {guessed}", "dim")
@@ -312,7 +311,7 @@ def _file_document(diff: FileDiff) -> Document:
         **picked(diff, "path status known=is_known"),
         "added": added,
         "removed": removed,
-        "hunks": [picked(hunk, "old_start old_lines new_start new_lines lines") for hunk in diff.hunks],
+        "hunks": each_picked(diff.hunks, "old_start old_lines new_start new_lines lines"),
         "changes": [change_document(change) for change in diff.changes],
         "gaps": [gap_document(gap) for gap in diff.gaps],
     }

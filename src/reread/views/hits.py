@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from .numbers import count
+from .numbers import count, limited
 from .session_list import last_part
 from .text import cells, harmless, joined, one_line, shorten, wrap
 from .values import Document, View, picked, utc, when
@@ -221,9 +221,7 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
         yield from _hit_lines(hit, answer.telling, view)
     if answer.suggestions and not answer.nearest:
         yield from wrap(f"did you mean: {', '.join(answer.suggestions)}?", view.width)
-    shown, total = len(answer.hits), max(answer.total, len(answer.hits))
-    line = count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more"
-    yield view.style.paint(line, "dim")
+    yield view.style.paint(limited(len(answer.hits), max(answer.total, len(answer.hits)), "hit"), "dim")
     if answer.skipped:
         rest = "; the texts behind them were not looked at, for the pattern is at fault" if answer.is_cut_short else ""
         were = "was" if answer.skipped == 1 else "were"
@@ -283,16 +281,12 @@ def found_text_document(found: TextFound, words: Sequence[str]) -> Document:
 
 
 def found_text_lines(found: Sequence[TextFound], total: int, words: Sequence[str], view: View) -> Iterator[str]:
-    paint = view.style.paint
     for each in found:
         lead = [when(each.time, view.timezone), shorten(last_part(each.project), 16), each.session]
         yield from wrap("  ".join(one_line(part) for part in (*lead, each.field) if part), view.width)
         yield from (_INDENT + line for line in _snippet_lines(each.text, _words_in(each.text, words), view))
         yield ""
-    shown = len(found)
-    yield paint(
-        count(total, "hit") if shown == total else f"{shown:,} of {count(total, 'hit')}; --limit shows more", "dim"
-    )
+    yield view.style.paint(limited(len(found), total, "hit"), "dim")
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"

@@ -29,6 +29,11 @@ def shown_of(shown: int, total: int, noun: str) -> str:
     return count(shown, noun) if shown >= total else f"{shown:,} of {count(total, noun)}"
 
 
+def limited(shown: int, total: int, noun: str) -> str:
+    """The same, with what shows the others."""
+    return shown_of(shown, total, noun) + ("; --limit shows more" if shown < total else "")
+
+
 def tokens(number: int) -> str:
     """`950`, `12.4k`, `3.1M`."""
     for limit, unit in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):

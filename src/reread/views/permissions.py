@@ -18,7 +18,7 @@ from .numbers import duration
 from .session_list import last_part
 from .terminal import whole_diff_lines
 from .text import cells, clip, hanging, harmless, joined, one_line, shorten, wrap
-from .values import Document, View, picked, utc, when
+from .values import Document, View, each_picked, picked, utc, when
 
 _PLACES = {
     "session": "in this session",
@@ -335,7 +335,7 @@ def approval_document(approval: Approval) -> Document:
 
 
 def queue_document(server: str | None, queue: ApprovalQueue) -> Document:
-    elsewhere = [picked(each, "session title project doing") for each in queue.elsewhere]
+    elsewhere = each_picked(queue.elsewhere, "session title project doing")
     return {"server": server, "waiting": list(map(approval_document, queue.waiting)), "elsewhere": elsewhere}
 
 

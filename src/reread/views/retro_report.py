@@ -16,7 +16,7 @@ from .numbers import count, duration, money, nano, some
 from .rates import rate_document, rate_text, times_in
 from .retro_wishes import ledger_document, ledger_sections
 from .text import cells, hanging, harmless, inline_markdown, joined, one_line, shorten, table, wrap
-from .values import Document, View, dollars, picked, utc, when
+from .values import Document, View, dollars, each_picked, picked, utc, when
 
 if TYPE_CHECKING:
     from reread.archive.friction_report import FrictionGroup, Retro
@@ -471,7 +471,7 @@ def _changed(each: TurningPoint) -> Document:
 def _pattern(pattern: RepeatedPattern) -> Document:
     return {
         **picked(pattern, "kind count sessions example about"),
-        "moments": [picked(moment, "session uuid timestamp=time text") for moment in pattern.moments],
+        "moments": each_picked(pattern.moments, "session uuid timestamp=time text"),
         "details": pattern.details,
     }
 

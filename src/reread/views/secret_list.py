@@ -13,7 +13,7 @@ from reread.features.secrets.json_values import whole_value
 from reread.features.secrets.redact import left_in_value
 
 from .hits import show_command
-from .numbers import count
+from .numbers import count, shown_of
 from .session_list import last_part
 from .text import one_line, table
 from .values import Document, View, picked, when
@@ -74,9 +74,7 @@ def secrets_lines(answer: SecretsAnswer, advice: str, view: View, values: Mappin
         if len(each.places) > MOST_PLACES:
             yield _INDENT + view.style.paint(f"and {count(len(each.places) - MOST_PLACES, 'earlier line')}", "dim")
     yield ""
-    shown = len(answer.secrets)
-    sums = count(answer.total, "secret") if shown == answer.total else f"{shown:,} of {count(answer.total, 'secret')}"
-    yield from view.wrapped(f"{sums}. {advice}", "dim")
+    yield from view.wrapped(f"{shown_of(len(answer.secrets), answer.total, 'secret')}. {advice}", "dim")
 
 
 def _row(secret: ExposedSecret, view: View) -> tuple[str, str, str, str, str]:

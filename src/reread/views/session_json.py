@@ -22,7 +22,7 @@ from reread.sessions.client_facts import client_facts
 
 from .numbers import by_version
 from .session_list import mark_fields
-from .values import Document, picked, tokens_document
+from .values import Document, each_picked, picked, tokens_document
 
 
 def sessions_document(sessions: Iterable[Session]) -> Document:
@@ -189,7 +189,7 @@ def _wire(session: Session) -> Document:
     captures = [capture.told for capture in session.captures]
     return {
         "wire": {
-            "runs": [picked(run, "file=path started ended") for run in captures],
+            "runs": each_picked(captures, "file=path started ended"),
             "messages": [
                 picked(message, "message_id began first_token ended ttft_ms")
                 for run in captures

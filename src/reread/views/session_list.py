@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from .numbers import count, money, nano, percent, shown_of, tokens
 from .text import clip, joined, one_line, shorten, table, wrap
-from .values import Document, View, dollars, picked, utc, when
+from .values import Document, View, dollars, each_picked, picked, utc, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def kept_fields(each: Listed) -> Document:
     """The fields of a session that only the archive knows."""
     return {
         **picked(each.stored, "files bytes=row.bytes present"),
-        "places": [picked(place, "machine path present") for place in each.stored.places],
+        "places": each_picked(each.stored.places, "machine path present"),
         "archived": True,
         "expires": utc(each.expires),
         "belongs_to": each.project or None,

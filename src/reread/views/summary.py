@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from reread.archive.model_answers import ModelAnswer
 from reread.features.edits.net import FileDiff, totals
@@ -15,7 +16,7 @@ from .file_tables import decision_document
 from .numbers import count, duration, money, some, tokens
 from .session_list import last_part
 from .text import hanging, harmless, inline_markdown, joined, shorten, without_templates, wrap
-from .values import Document, View, picked, when
+from .values import Document, View, each_picked, picked, when
 
 _MOST = 20
 """How many entries of a list are shown; the rest is only counted."""
@@ -32,14 +33,14 @@ def summary_document(summary: SessionSummary) -> Document:
         "goal_source": summary.goal_source or None,
         "prompts": summary.prompts,
         "first_prompt": summary.journey[0].prompt if summary.journey else None,
-        "journey": [picked(step, _OF_STEP) for step in summary.journey],
+        "journey": each_picked(summary.journey, _OF_STEP),
         "key_exchanges": [step.turn for step in summary.exchanges],
         "files": [_file_document(diff) for diff in summary.files],
         "files_read": list(summary.files_read),
-        "tools": [picked(tool, "name calls errors") for tool in summary.tools],
-        "errors": [picked(failure, "turn uuid tool status text") for failure in summary.errors],
+        "tools": each_picked(summary.tools, "name calls errors"),
+        "errors": each_picked(summary.errors, "turn uuid tool status text"),
         "refusals": [_refusal_document(failure) for failure in summary.refusals],
-        "commands": [picked(each, "name runs failed") for each in summary.commands],
+        "commands": each_picked(summary.commands, "name runs failed"),
         "commits": [
             _or_null(picked(commit, "message hash branch turn uuid"), "message", "hash", "branch")
             for commit in summary.commits
@@ -49,7 +50,7 @@ def summary_document(summary: SessionSummary) -> Document:
         ],
         "decisions": [decision_document(each) for each in summary.decisions],
         "plans": list(summary.plans),
-        "open": [picked(point, "text source") for point in summary.open],
+        "open": each_picked(summary.open, "text source"),
         **picked(summary, "subagents abandoned_branches=abandoned compactions"),
         "outcome": {
             "text": summary.outcome,
@@ -175,13 +176,13 @@ def _sections(summary: SessionSummary, view: View) -> Iterator[tuple[str, list[s
         ("Goal", [shorten(summary.goal, _ANSWER)] if summary.goal else []),
         ("Outcome", _outcome(summary)),
         ("Done", _done(summary)),
-        ("Decided", _cut(_decided(summary))),
-        ("Left open", _cut([_point(point) for point in summary.open])),
-        ("Refused", _cut([_refusal(failure) for failure in summary.refusals])),
-        ("Files", _cut([_file(diff, summary.project) for diff in summary.files])),
-        ("Read", _cut([shown_path(path, summary.project) for path in summary.files_read])),
-        ("Errors", _cut([_failure(failure) for failure in summary.errors if failure.refused_by is None])),
-        ("Journey", _cut([_journey(step, view) for step in summary.journey])),
+        ("Decided", _listed(str, _decided(summary))),
+        ("Left open", _listed(_point, summary.open)),
+        ("Refused", _listed(_refusal, summary.refusals)),
+        ("Files", _listed(lambda diff: _file(diff, summary.project), summary.files)),
+        ("Read", _listed(lambda path: shown_path(path, summary.project), summary.files_read)),
+        ("Errors", _listed(_failure, [failure for failure in summary.errors if failure.refused_by is None])),
+        ("Journey", _listed(lambda step: _journey(step, view), summary.journey)),
         ("Key exchanges", [line for step in summary.exchanges for line in _exchange(step)]),
         ("Tools", [", ".join(f"{tool.name} {tool.calls}" for tool in summary.tools)] if summary.tools else []),
     )
@@ -198,7 +199,12 @@ def _done(summary: SessionSummary) -> list[str]:
     commands = ", ".join(
         f"{each.name} {each.runs}×{f' ({each.failed} failed)' if each.failed else ''}" for each in summary.commands
     )
-    return [*_cut([shorten(commit, _LINE) for commit in commits]), *earlier, *tests, *([commands] if commands else [])]
+    return [
+        *_listed(lambda commit: shorten(commit, _LINE), commits),
+        *earlier,
+        *tests,
+        *([commands] if commands else []),
+    ]
 
 
 def _tests(run: RanTests) -> str:
@@ -228,8 +234,10 @@ def _refusal(failure: Failure) -> str:
     return f"{failure.turn}. {what}, by {_BY.get(failure.refused_by or '', 'somebody')}{why}"
 
 
-def _cut(lines: list[str]) -> list[str]:
-    return lines if len(lines) <= _MOST else [*lines[:_MOST], f"and {len(lines) - _MOST:,} more"]
+def _listed(write: Callable[[Any], str], entries: Sequence[Any]) -> list[str]:
+    """The first entries, each in words, and how many more there are."""
+    lines = list(map(write, entries[:_MOST]))
+    return lines if len(entries) <= _MOST else [*lines, f"and {len(entries) - _MOST:,} more"]
 
 
 def _journey(step: SummaryStep, view: View) -> str:

@@ -87,6 +87,10 @@ def picked(given: object, names: str) -> Document:
     return {name: _plain(get(given)) for name, get in _getters(names)}
 
 
+def each_picked(values: Iterable[object], names: str) -> list[Document]:
+    return [picked(value, names) for value in values]
+
+
 @cache
 def _getters(names: str) -> list[tuple[str, attrgetter[Any]]]:
     pairs = (each.partition("=") for each in names.split())

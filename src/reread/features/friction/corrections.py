@@ -253,12 +253,7 @@ def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
     yield from WORDS.named_in(words)
     if len(prose) > 12 and _is_in_capitals(prose):
         yield "says:in_capitals"
-    phrases = phrase_score(words)
-    for least in (0.3, 0.65, 1.0):
-        if phrases >= least:
-            yield f"phrases:{least}"
-    if phrases <= -0.3:
-        yield "phrases:against"
+    yield from _of_phrases(phrase_score(words))
     if PRAISE.match(words):
         yield "says:praise"
     if len(words) < 30 and ACKNOWLEDGED.match(words):
@@ -271,6 +266,12 @@ def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
     if words.endswith(("...", "…", "!!", "??")):
         yield "says:trails"
     yield from _of_paste(text, words)
+
+
+def _of_phrases(score: float) -> Iterator[str]:
+    yield from (f"phrases:{least}" for least in (0.3, 0.65, 1.0) if score >= least)
+    if score <= -0.3:
+        yield "phrases:against"
 
 
 _MAY_BE_CAPITAL = ascii_uppercase.encode() + bytes(range(128, 256))

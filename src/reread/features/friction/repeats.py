@@ -282,25 +282,8 @@ class ReadWaste(Detector):
     heuristics = "the same part read again with no edit of the file and no compaction between: 0.7"
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
-        cuts = sorted(record.offset for record in subject.conversation.beside.get(CompactBoundary, ()))
-        read: dict[str, set[str]] = {}
-        wasted: dict[str, list[DetectedCall]] = {}
-        passed = 0
-        for call in subject.main_calls:
-            if call.name == "Read":
-                if call.status is CallStatus.OK:
-                    while passed < len(cuts) and cuts[passed] < call.record.offset:
-                        passed += 1
-                        read.clear()
-                    path, part = call.path, _part(call)
-                    parts = read.setdefault(path, set())
-                    if part in parts:
-                        wasted.setdefault(path, []).append(call)
-                    parts.add(part)
-            elif call.name in EDITS:
-                read.pop(call.path, None)
-        for path, calls in wasted.items():
-            tokens = sum(_size(call) for call in calls) // _CHARACTERS_PER_TOKEN
+        for path, calls in _read_again(subject).items():
+            tokens = sum(len(call.text) for call in calls) // _CHARACTERS_PER_TOKEN
             if len(calls) >= _FEWEST_READS or tokens >= _MANY_TOKENS:
                 yield self._event(subject, path, calls, tokens)
 
@@ -318,13 +301,26 @@ class ReadWaste(Detector):
         )
 
 
-def _part(call: DetectedCall) -> str:
-    given = call.arguments
-    return f"{given.offset} {given.limit} {given.pages}"
-
-
-def _size(call: DetectedCall) -> int:
-    return len(call.text)
+def _read_again(subject: ConversationUnderTest) -> dict[str, list[DetectedCall]]:
+    """For each file the reads of a part that was read before, with no edit and no compaction between."""
+    cuts = sorted(record.offset for record in subject.beside(CompactBoundary))
+    read: dict[str, set[str]] = {}
+    wasted: dict[str, list[DetectedCall]] = {}
+    passed = 0
+    for call in subject.main_calls:
+        if call.name in EDITS:
+            read.pop(call.path, None)
+        if call.name != "Read" or call.status is not CallStatus.OK:
+            continue
+        while passed < len(cuts) and cuts[passed] < call.record.offset:
+            passed += 1
+            read.clear()
+        given, parts = call.arguments, read.setdefault(call.path, set())
+        part = f"{given.offset} {given.limit} {given.pages}"
+        if part in parts:
+            wasted.setdefault(call.path, []).append(call)
+        parts.add(part)
+    return wasted
 
 
 FEWEST_ASKS = 3

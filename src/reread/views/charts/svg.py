@@ -370,17 +370,25 @@ def _limit(chart: Chart, made: Scale, box: Box) -> Iterator[str]:
 
 
 def _columns(chart: Chart, made: Scale, box: Box, slot: float, bar: float) -> Iterator[str]:
-    below = [0.0] * len(chart.labels)
+    def place(number: int, below: float, height: float) -> Place:
+        return box.left + slot * number + (slot - bar) / 2, box.bottom - below - height, bar, height
+
+    return _stacked(chart, box.height, made.top, place)
+
+
+def _stacked(
+    chart: Chart, longest: float, highest: float, place: Callable[[int, float, float], Place]
+) -> Iterator[str]:
+    """The bars of all series, each where the one before it ends; `place` has the number of a bar, where it begins and
+    how long it is. A bar as high as `highest` is the longest."""
+    ends = [0.0] * len(chart.labels)
     for position, series in enumerate(chart.series):
         rects = []
-        for number, value in enumerate(series.values):
-            if not value:
-                continue
-            height = box.height * float(value) / made.top
-            x = box.left + slot * number + (slot - bar) / 2
-            y = box.bottom - below[number] - height
-            below[number] += height
-            rects.append(rectangle(x, y, bar, height, tip(chart, number, position)))
+        for number, value in enumerate(series.values[: len(chart.named)]):
+            if value:
+                length = longest * float(value) / highest
+                rects.append(rectangle(*place(number, ends[number], length), tip(chart, number, position)))
+                ends[number] += length
         yield from coloured(chart.colours[position], rects)
 
 
@@ -434,17 +442,10 @@ def name_bars(chart: Chart, sheet: Sheet, top: float) -> tuple[list[str], float]
 
 
 def _rows(chart: Chart, box: Box, row: float, bar: float) -> Iterator[str]:
-    before = [0.0] * len(chart.labels)
-    for position, series in enumerate(chart.series):
-        rects = []
-        for number, value in enumerate(series.values[: len(chart.named)]):
-            if not value:
-                continue
-            width = box.width * float(value) / chart.highest
-            y = box.top + row * number + (row - bar) / 2
-            rects.append(rectangle(box.left + before[number], y, width, bar, tip(chart, number, position)))
-            before[number] += width
-        yield from coloured(chart.colours[position], rects)
+    def place(number: int, before: float, width: float) -> Place:
+        return box.left + before, box.top + row * number + (row - bar) / 2, width, bar
+
+    return _stacked(chart, box.width, chart.highest, place)
 
 
 _WEEKDAYS = ("Mon", "", "Wed", "", "Fri", "", "")
