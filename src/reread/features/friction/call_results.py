@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 
 from reread import lazy
+from reread.features.word_tables import table
 from reread.sessions import CallStatus, ToolCall
 
 from .command_lines import commands_in, hides_its_end
-from .word_tables import table
 
 _ENDS = 1200
 """Letters at the beginning and at the end of an output that are read."""
@@ -31,7 +31,7 @@ _BROKE_OFF = lazy.pattern(
     re.MULTILINE,
 )
 """Lines of a program that it gave up."""
-_SEEDS = table("words", "pieces")["failed_unseen"].pieces
+_SEEDS = table("friction/words", "pieces")["failed_unseen"].pieces
 """One of these is in every match of the two."""
 _SHOWS_TEXT = lazy.pattern(
     r"\s*(?:cat|head|tail|sed|awk|grep|rg|less|more|bat|echo|printf|jq|nl|find|ls|strings|zcat|journalctl|cd \S+ *$"
@@ -88,7 +88,7 @@ _RUNNERS_END = lazy.pattern(
     re.MULTILINE,
 )
 """Lines that only a test runner prints, whatever it was started by."""
-_RUNNERS_WORDS = table("words", "pieces")["test_report"].pieces
+_RUNNERS_WORDS = table("friction/words", "pieces")["test_report"].pieces
 _NONE_RUN = lazy.pattern(
     r"\bno tests? (?:found|ran|to run|collected|matched|files? found)|\bcollected 0 items|\bRan 0 tests"
     r"|\[no test files\]|\bNo packages contain test targets",

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from reread import lazy
 from reread.features.edits.shell import without_heredocs
-
-from .word_tables import table
+from reread.features.word_tables import table
 
 _BEFORE_PROGRAM = lazy.pattern(
     r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
@@ -23,7 +22,7 @@ _BEFORE_PROGRAM = lazy.pattern(
 _WORD = lazy.pattern(r"[\w./@:+-]+")
 _SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
 _SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
-_WITH_SUBCOMMAND = _SCRIPTED | frozenset(table("words", "lists")["with_subcommand"].words)
+_WITH_SUBCOMMAND = _SCRIPTED | frozenset(table("friction/words", "lists")["with_subcommand"].words)
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 _WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from .word_tables import entries
+from reread.features.word_tables import entries
 
 _WORD = re.compile(r"\w+")
 _BETWEEN_WORDS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
@@ -72,7 +72,7 @@ def _words_in(text: str) -> list[str]:
 def _cues(section: str) -> list[Cue]:
     """The cues of a section: words are apart by spaces, and what follows the first bar are seeds."""
     found = []
-    for entry in entries("cues", section):
+    for entry in entries("friction/cues", section):
         words, bar, seeds = entry.beside.partition("|")
         found.append(Cue(entry.name, tuple(words.split()), tuple(seeds.split("|")) if bar else (), entry.text))
     return found
@@ -83,5 +83,5 @@ _compiled = cache(re.compile)
 
 REPLY, THOUGHT, WORDS = (CueTable(*_cues(section)) for section in ("reply", "thought", "words"))
 ALONE = CLAIMED, TO_TRY, UNDOES, COMMITS, ANNOUNCED = _cues("alone")
-REASONS = {entry.name: entry.text for entry in entries("cues", "reasons")}
+REASONS = {entry.name: entry.text for entry in entries("friction/cues", "reasons")}
 """What the reasons of a judgement say; features without words are none."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread import lazy
+from reread.features.word_tables import table
 from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
@@ -23,7 +24,6 @@ from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
 from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
 from .stated import ShownInstructions, shown_in
-from .word_tables import table
 
 MOST_CHAINS = 120
 MOST_LINES = 60
@@ -49,14 +49,14 @@ _RULE = lazy.pattern(
     r"|jamais|ne (?:\w+ ){1,2}pas"
     r"|siempre|nunca|no uses|sempre|não use)\b|必ず|しないで|使わないで|总是|不要|必须|以后"
 )
-_RULE_WORDS = table("words", "pieces")["rule"].pieces
+_RULE_WORDS = table("friction/words", "pieces")["rule"].pieces
 _ONLY_NOW = lazy.pattern(
     r"\b(?:yet|for now|this time|right now|today|in this (?:case|commit)|don't (?:know|think|see|understand"
     r"|worry|have|need|get|remember|care|mind)"
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
     r"|they (?:don't|never))\b"
 )
-_TRIVIAL = frozenset(table("words", "lists")["look_around"].words) | {
+_TRIVIAL = frozenset(table("friction/words", "lists")["look_around"].words) | {
     f"{program} {look}"
     for program in ("git", "jj")
     for look in ("status", "st", "diff", "log", "show", "branch", "fetch")

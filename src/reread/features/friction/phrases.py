@@ -7,8 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from reread import lazy
-
-from .word_tables import entries, table
+from reread.features.word_tables import entries, filled
 
 
 class Sign(NamedTuple):
@@ -28,14 +27,11 @@ _compiled = cache(re.compile)
 
 
 def _signs(*sections: str) -> tuple[Sign, ...]:
-    parts = table("phrases", "parts")
-    found = []
-    for entry in (entry for section in sections for entry in entries("phrases", section)):
-        source = entry.text
-        for name, part in parts.items():
-            source = source.replace(f"<{name}>", part.text)
-        found.append(Sign(float(entry.name), tuple(entry.beside.split()), source))
-    return tuple(found)
+    return tuple(
+        Sign(float(entry.name), tuple(entry.beside.split()), filled("friction/phrases", entry.text))
+        for section in sections
+        for entry in entries("friction/phrases", section)
+    )
 
 
 ENGLISH = _signs("english")
@@ -53,4 +49,4 @@ ANY_WITHOUT_SPACES = lazy.pattern("|".join(each.source for each in WITHOUT_SPACE
     REPROACH,
     OWN_SLIP,
     ACKNOWLEDGED,
-) = (lazy.pattern(entry.text) for entry in entries("phrases", "alone"))
+) = (lazy.pattern(entry.text) for entry in entries("friction/phrases", "alone"))

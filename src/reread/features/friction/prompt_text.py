@@ -12,9 +12,8 @@ from typing import NamedTuple, overload
 from zlib import crc32
 
 from reread import lazy
+from reread.features.word_tables import table
 from reread.sessions import Speaker as Speaker
-
-from .word_tables import table
 
 LONGEST_PROSE = 4000
 """Characters of a prompt that are examined: a longer one was pasted."""
@@ -93,7 +92,7 @@ class Paste(NamedTuple):
 
 
 KINDS_OF_LINE = {
-    name: lazy.pattern("\n".join(entry.lines), re.VERBOSE) for name, entry in table("words", "lines").items()
+    name: lazy.pattern("\n".join(entry.lines), re.VERBOSE) for name, entry in table("friction/words", "lines").items()
 }
 """How a line begins that was not typed, the surest first."""
 _OUTPUT_AMID = lazy.pattern(
@@ -203,7 +202,7 @@ _ERROR_AMID = lazy.pattern(
 )
 
 
-_ERROR_SEEDS = table("words", "pieces")["quoted_error"].pieces
+_ERROR_SEEDS = table("friction/words", "pieces")["quoted_error"].pieces
 
 
 def quoted_error(text: str) -> bool:
@@ -222,7 +221,7 @@ LONGEST = 600
 _WORDS = lazy.pattern(r"[^\W_]+(?:['’][^\W_]+)?")
 _SPACED = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _WITHOUT_SPACES = lazy.pattern(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
-_SAYS_LITTLE = frozenset(table("words", "lists")["says_little"].words)
+_SAYS_LITTLE = frozenset(table("friction/words", "lists")["says_little"].words)
 
 
 @lru_cache(maxsize=256)

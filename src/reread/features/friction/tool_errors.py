@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from reread import lazy
+from reread.features.word_tables import entries, table
 from reread.sessions import CallStatus
 
 from .command_lines import lines_in, prefix_of
@@ -24,7 +25,6 @@ from .detection import (
     verdict_in,
 )
 from .refusals import refused_by
-from .word_tables import entries, table
 
 _HEAD, _TAIL = 800, 800
 """Characters of an output that are examined: the cause is at its beginning or at its end."""
@@ -92,17 +92,17 @@ _TEST_REPORT = lazy.pattern(
     re.MULTILINE,
 )
 _COUNTED = lazy.pattern(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?)\b|✖ \d+ problem|would reformat")
-_UNCOMPILED = table("words", "pieces")["uncompiled"].pieces
+_UNCOMPILED = table("friction/words", "pieces")["uncompiled"].pieces
 _REFORMATS = lazy.pattern(
     r"^diff in \S+:\d+:|\berror md\d{3}/|^would reformat |would have printed the following", re.MULTILINE
 )
 """What a formatter or a linter prints, in a hook of a commit too, and what no other program does."""
-_LINTED = table("words", "pieces")["linted"].pieces
+_LINTED = table("friction/words", "pieces")["linted"].pieces
 _LOOKERS = frozenset(
     ["grep", "rg", "diff", "which", "test", "cmp", "pgrep", "git diff", "git grep", "git config", "gh pr", "find", "ls"]
 )
 _SIGNS, _LATER_SIGNS = (
-    [(ErrorClass(entry.name), entry.pieces) for entry in entries("words", section)]
+    [(ErrorClass(entry.name), entry.pieces) for entry in entries("friction/words", section)]
     for section in ("errors_of_client", "errors_of_programs")
 )
 """Messages in lower case; those of programs are tried after the signs of a failed check, whose output may quote any of

@@ -1,4 +1,4 @@
-"""Tables of words and patterns, as they stand in the `*.txt` files of this room.
+"""Tables of words and patterns, as they stand in `*.txt` files beside the modules that use them.
 
 `[name]` begins a section and `#` a comment. An entry is a line that begins with its name; what belongs to it follows
 below, indented by four spaces.
@@ -40,13 +40,21 @@ def table(name: str, section: str) -> dict[str, TableEntry]:
 
 
 def entries(name: str, section: str) -> list[TableEntry]:
+    """The entries of a section of `friction/cues`, `secrets/rules` and so on."""
     return _sections(name)[section]
+
+
+def filled(name: str, pattern: str) -> str:
+    """A pattern with the parts that it has by their names: `<value>`."""
+    for part in entries(name, "parts"):
+        pattern = pattern.replace(f"<{part.name}>", part.text)
+    return pattern
 
 
 @cache
 def _sections(name: str) -> dict[str, list[TableEntry]]:
     # Importing importlib.resources would take longer than reading the file.
-    raw = Path(__file__).with_name(f"{name}.txt").read_text("utf-8")
+    raw = Path(__file__).parent.joinpath(f"{name}.txt").read_text("utf-8")
     found: dict[str, list[TableEntry]] = {}
     section: list[TableEntry] = []
     for line in raw.splitlines():
