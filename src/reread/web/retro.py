@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from shlex import join
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -22,27 +22,19 @@ from reread.errors import BadInput
 from reread.features.friction.detection import FrictionKind, Moment
 from reread.features.friction.patterns import RepeatedPattern
 from reread.features.friction.suggestions import Suggestion
+from reread.views import rates, retro_report
 from reread.views.html.content import anchor
-from reread.views.rates import rate_text, times_in
 from reread.views.retro_report import (
     MOST_WEEKS,
     NOTHING,
     NOTHING_AT_ALL,
-    about_name,
     causes_line,
-    change_line,
     change_text,
-    checked,
     doubtful_text,
     facts,
-    group_losses,
-    guess,
     kind_name,
     labelled,
     left_out,
-    moment_losses,
-    pattern_title,
-    subject_facts,
     title,
     weeks_chart,
 )
@@ -67,13 +59,14 @@ class RetroLimits(NamedTuple):
     """Moments of a subject that is the only one of its kind."""
 
 
+Found = TypeVar("Found")
+
 OVERVIEW = RetroLimits(subjects=6, moments=4, alone=6)
 ONE_KIND = RetroLimits(subjects=40, moments=6, alone=200)
 MOST_FIRST = 3
 MOST_SUGGESTIONS = 30
 MOST_PATTERNS = 30
 MOST_EVIDENCE = 12
-_LONGEST_EXAMPLE = 300
 
 
 class Evidence(NamedTuple):
@@ -87,23 +80,22 @@ class Evidence(NamedTuple):
 
 
 class MomentLine(NamedTuple):
-    """A moment, ready to be shown."""
+    """A moment, with what proves it."""
 
-    id: str
     event: Moment
     at: Evidence
     further: Evidence | None
-    loss: str
-    guess: str
     is_wrong: bool
+
+    @property
+    def id(self) -> str:
+        return moment_id(self.event.uuid or "", self.event.kind.value)
 
 
 class Subject(NamedTuple):
-    """Moments of a kind about the same thing."""
+    """Moments of a kind about the same thing, the best example first."""
 
-    name: str
-    facts: str
-    about: str
+    group: FrictionGroup
     moments: list[MomentLine]
     left_out: int
 
@@ -111,37 +103,25 @@ class Subject(NamedTuple):
 class Hurt(NamedTuple):
     """All moments of a kind."""
 
-    kind: str
-    name: str
-    times: str
-    loss: tuple[str, str]
-    rate: str
-    compared: str
-    change: str
-    share: float
-    """The mean of its shares in the time, the money and the number of all moments."""
+    group: FrictionGroup
     subjects: list[Subject]
     left_out: int
     """How many subjects are not shown."""
 
+    @property
+    def kind(self) -> str:
+        return self.group.kind.value
+
 
 class Repeated(NamedTuple):
-    """A pattern."""
-
-    title: str
-    example: str
+    pattern: RepeatedPattern
     evidence: list[Evidence]
-    left_out: int
 
 
 class Advice(NamedTuple):
-    """A suggestion."""
-
     suggestion: Suggestion
     number: int
     """The number that `reread retro apply` takes."""
-    seen: str
-    checked: str
     evidence: list[Evidence]
 
 
@@ -196,48 +176,23 @@ def hurts(
                 _subject(each, moments[kind, each.about or ""], found, sections, most)
                 for each in own[: limits.subjects]
             ]
-            made.append(_hurt(group, shown, len(own) - len(shown)))
+            made.append(Hurt(group, shown, len(own) - len(shown)))
     return made
-
-
-def _hurt(group: FrictionGroup, shown: list[Subject], left_out: int) -> Hurt:
-    return Hurt(
-        kind=group.kind.value,
-        name=kind_name(group.kind.value),
-        times=times_in(group.count, group.sessions),
-        loss=group_losses(group),
-        rate=rate_text(group.rate),
-        compared=change_line(group),
-        change=group.change or "",
-        share=group.hurt,
-        subjects=shown,
-        left_out=left_out,
-    )
 
 
 def _subject(
     group: FrictionGroup, events: Sequence[Moment], found: Retro, sections: RetroSections, most: int
 ) -> Subject:
-    """A subject with its moments, the best example first; `events` are newest first."""
     shown = sorted(events, key=shown_first, reverse=True)[:most]
-    return Subject(
-        name=about_name(group),
-        facts=subject_facts(group),
-        about=group.about or "",
-        moments=[_moment_line(event, found, sections) for event in shown],
-        left_out=len(events) - len(shown),
-    )
+    return Subject(group, [_moment_line(event, found, sections) for event in shown], len(events) - len(shown))
 
 
 def _moment_line(event: Moment, found: Retro, sections: RetroSections) -> MomentLine:
     first = event.details.get("first")
     return MomentLine(
-        id=moment_id(event.uuid or "", event.kind.value),
-        event=event,
-        at=sections.evidence(event.session, event.uuid, event.time, event.evidence),
-        further=sections.evidence(event.session, first) if isinstance(first, str) else None,
-        loss=" · ".join(each for each in moment_losses(event) if each),
-        guess=guess(event),
+        event,
+        sections.evidence(event.session, event.uuid, event.time, event.evidence),
+        sections.evidence(event.session, first) if isinstance(first, str) else None,
         is_wrong=(event.uuid, event.kind) in found.wrong,
     )
 
@@ -245,15 +200,13 @@ def _moment_line(event: Moment, found: Retro, sections: RetroSections) -> Moment
 def repeated(patterns: Sequence[RepeatedPattern], sections: RetroSections) -> list[Repeated]:
     return [
         Repeated(
-            title=pattern_title(pattern),
-            example=shorten(pattern.example, _LONGEST_EXAMPLE),
-            evidence=[
+            pattern,
+            [
                 sections.evidence(
                     moment.session, moment.uuid, moment.time, moment.text if moment.text != pattern.example else ""
                 )
                 for moment in pattern.moments[:MOST_EVIDENCE]
             ],
-            left_out=max(0, len(pattern.moments) - MOST_EVIDENCE),
         )
         for pattern in patterns[:MOST_PATTERNS]
     ]
@@ -263,11 +216,9 @@ def advice(found: Retro, sections: RetroSections) -> list[Advice]:
     moments = _moments(found)
     return [
         Advice(
-            suggestion=each,
-            number=number,
-            checked=checked(each),
-            seen=times_in(each.count, each.sessions),
-            evidence=[
+            each,
+            number,
+            [
                 sections.evidence(found.homes[uuid], uuid, *moments.get(uuid, (None, "")))
                 for uuid in each.evidence[:MOST_EVIDENCE]
                 if uuid in found.homes
@@ -294,60 +245,82 @@ MOST_DIFF_LINES = 400
 """Lines of the diff that a suggestion would apply."""
 
 
+class _Asked(NamedTuple):
+    """What the address of the page asks for."""
+
+    form: dict[str, str]
+    order: str
+    stored: StoredSession | None
+    """The only session that it is about."""
+    span: str
+
+    @classmethod
+    def of(cls, site: pages.Site, form: dict[str, str]) -> Self:
+        stored = site.library.find(form["session"]) if form["session"] else None
+        span = form["since"] or ("all" if stored is not None else usual_span(site))
+        return cls(form, form["by"] if form["by"] in ORDERS else ORDERS[0], stored, span)
+
+
+def _asked(request: Request) -> _Asked:
+    return _Asked.of(pages.site_of(request), {name: pages.value(request, name) for name in FIELDS})
+
+
 def retro(request: Request) -> HTMLResponse:
-    site = pages.site_of(request)
-    form = {name: pages.value(request, name) for name in FIELDS}
-    order = form["by"] if form["by"] in ORDERS else ORDERS[0]
-    stored = site.library.find(form["session"]) if form["session"] else None
-    span = form["since"] or _usual_span(site, stored)
+    site, asked = pages.site_of(request), _asked(request)
     try:
-        found = _found(site, form, span, stored)
+        found = _found(site, asked)
     except BadInput as error:
-        return _wrong(request, form, span, order, str(error))
-    sections = RetroSections(site.library)
+        return _wrong(request, asked, str(error))
+    form, sections = asked.form, RetroSections(site.library)
     about = form["about"] if form["about"] and form["kind"] else None
-    limits = ONE_KIND if form["kind"] else OVERVIEW
-    shown = hurts(found, sections, order, limits, about)
-    suggestions = advice(found, sections)
-    weeks = found.weeks[-MOST_WEEKS:]
+    shown = hurts(found, sections, asked.order, ONE_KIND if form["kind"] else OVERVIEW, about)
     view = View(width=10_000, style=Style(colour=False), timezone=site.settings.timezone)
     return pages.page(
         request,
         "retro.html",
         "Retrospective",
         scripts=("charts.js", "retro.js"),
-        problem="",
-        given=form,
-        span=span,
-        spans=SPANS,
+        **_choices(site, asked),
         about=about,
-        order=order,
-        orders=ORDERS,
-        kinds={kind.value: kind_name(kind.value) for kind in FrictionKind},
-        projects=projects(site),
         is_empty=not site.library.count(),
         found=found,
-        name=link_name(stored) if stored is not None else "",
+        name=link_name(asked.stored) if asked.stored is not None else "",
         title_of_it=title(found, view),
         facts=facts(found),
         causes=causes_line(found) if found.events else "",
         nothing=NOTHING if found.prompts else NOTHING_AT_ALL,
         hurts=shown,
-        first=suggestions[:MOST_FIRST],
-        suggestions=suggestions[MOST_FIRST:],
-        more_suggestions=len(found.suggestions) - len(suggestions),
         repeated=repeated(found.patterns, sections),
-        chart=pages.drawn(weeks_chart(weeks)) if len(weeks) >= _FEWEST_WEEKS else "",
-        weeks=weeks[::-1],
-        earlier_weeks=len(found.weeks) - len(weeks),
-        rate_text=rate_text,
         changes=[change_text(each, view) for each in found.changes],
+        **_to_change(found, sections),
+        **_weeks(found),
         **_ledger(site, found, sections, view),
         left_out={_SWITCHES[name]: words for name, words in left_out(found).items()},
         said=_verdict(request, shown),
         is_open=bool(form["kind"]),
         back=_query(form),
+        words=retro_report,
+        rates=rates,
     )
+
+
+def _choices(site: pages.Site, asked: _Asked) -> dict[str, Any]:
+    """The values for the form of the page."""
+    kinds = {kind.value: kind_name(kind.value) for kind in FrictionKind}
+    known = {"spans": SPANS, "orders": ORDERS, "kinds": kinds, "projects": projects(site)}
+    return {"problem": "", "given": asked.form, "span": asked.span, "order": asked.order, **known}
+
+
+def _to_change(found: Retro, sections: RetroSections) -> dict[str, Any]:
+    shown = advice(found, sections)
+    left = len(found.suggestions) - len(shown)
+    return {"first": shown[:MOST_FIRST], "suggestions": shown[MOST_FIRST:], "more_suggestions": left}
+
+
+def _weeks(found: Retro) -> dict[str, Any]:
+    weeks = found.weeks[-MOST_WEEKS:]
+    chart = pages.drawn(weeks_chart(weeks)) if len(weeks) >= _FEWEST_WEEKS else ""
+    return {"chart": chart, "weeks": weeks[::-1], "earlier_weeks": len(found.weeks) - len(weeks)}
 
 
 def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View) -> dict[str, Any]:
@@ -364,17 +337,10 @@ def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View)
     }
 
 
-def _usual_span(site: pages.Site, session: StoredSession | None) -> str:
-    return "all" if session is not None else usual_span(site)
-
-
 def diff(request: Request) -> HTMLResponse:
     """What `reread retro apply` would change for a suggestion on the page, or why it cannot."""
-    site = pages.site_of(request)
-    form = {name: pages.value(request, name) for name in FIELDS}
-    stored = site.library.find(form["session"]) if form["session"] else None
-    span = form["since"] or _usual_span(site, stored)
-    found = _found(site, form, span, stored)
+    site, asked = pages.site_of(request), _asked(request)
+    found = _found(site, asked)
     number = pages.number(request, "n")
     if not 1 <= number <= len(found.suggestions):
         raise HTTPException(404)
@@ -383,22 +349,22 @@ def diff(request: Request) -> HTMLResponse:
             lines, problem = archive.friction.planned(found.suggestions[number - 1]).diff(), ""
     except BadInput as error:
         lines, problem = [], str(error)
-    command = _applying(form, span, number)
     values = {
         "lines": lines[:MOST_DIFF_LINES],
         "number": number,
         "problem": problem,
-        "command": command,
+        "command": _applying(asked, number),
         "key": found.suggestions[number - 1].key,
         "seen": _digest(lines) if len(lines) <= MOST_DIFF_LINES else "",
-        "filters": _query(form),
+        "filters": _query(asked.form),
     }
-    return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(form)}", **values)
+    return pages.part(request, "retro_diff.html", "What it would change", f"/retro?{_query(asked.form)}", **values)
 
 
-def _applying(form: Mapping[str, str], span: str, number: int) -> str:
+def _applying(asked: _Asked, number: int) -> str:
     """The command that applies a suggestion of the page. Without the filters of the page, the number would be that of
     another suggestion. Empty for those of one session, which the command does not number."""
+    form, span = asked.form, asked.span
     if form["session"]:
         return ""
     given = {"--since": "" if span == "all" else span, "--project": form["project"], "--kind": form["kind"]}
@@ -407,36 +373,25 @@ def _applying(form: Mapping[str, str], span: str, number: int) -> str:
     return join(["reread", "retro", "apply", str(number), *options])
 
 
-def _wrong(request: Request, form: Mapping[str, str], span: str, order: str, problem: str) -> HTMLResponse:
+def _wrong(request: Request, asked: _Asked, problem: str) -> HTMLResponse:
     """The page with a problem, and with the form as it was given. Wrong values are dropped if the page has no field in
     which to correct them."""
-    site, kinds = pages.site_of(request), {kind.value: kind_name(kind.value) for kind in FrictionKind}
+    site, form = pages.site_of(request), asked.form
+    values = _choices(site, asked)
     kept = {**form, "since": "" if blamed(site, form) else form["since"], "about": ""}
-    return pages.page(
-        request,
-        "retro.html",
-        "Retrospective",
-        status=400,
-        given={**kept, "kind": form["kind"] if form["kind"] in kinds else ""},
-        span=span,
-        spans=SPANS,
-        order=order,
-        kinds=kinds,
-        projects=projects(site),
-        problem=problem,
-        is_empty=False,
-        name="",
-    )
+    values |= {"given": {**kept, "kind": form["kind"] if form["kind"] in values["kinds"] else ""}, "problem": problem}
+    return pages.page(request, "retro.html", "Retrospective", status=400, is_empty=False, name="", **values)
 
 
-def _found(site: pages.Site, form: Mapping[str, str], span: str, stored: StoredSession | None) -> Retro:
+def _found(site: pages.Site, asked: _Asked) -> Retro:
     """The report, kept for an hour or until the archive changes. The order of groups is not part of its key."""
-    filters = make_filter(site, {"project": form["project"], "since": "" if span == "all" else span, "hidden": "1"})
+    form, span = asked.form, "" if asked.span == "all" else asked.span
+    filters = make_filter(site, {"project": form["project"], "since": span, "hidden": "1"})
     since = filters.since.replace(minute=0, second=0) if filters.since is not None else None
     hour = filters._replace(since=since)
     kind = kind_called(form["kind"]).value if form["kind"] else None
     switches = tuple(bool(form[name]) for name in ("agents", "unsure", "wrong"))
-    session = stored.row.uuid if stored is not None else None
+    session = asked.stored.row.uuid if asked.stored is not None else None
     return site.library.answer(
         ("retro", hour, kind, switches, session, friction_notes(site.library.settings.home)),
         lambda archive: archive.friction.retro(
@@ -499,27 +454,35 @@ async def act(request: Request) -> Response:
     return RedirectResponse(f"/retro?{urlencode(known)}", status_code=303)
 
 
-def _act(site: pages.Site, key: str, to: str, form: Mapping[str, str], seen: str) -> None:
-    stored = site.library.find(form["session"]) if form["session"] else None
-    found = _found(site, form, form["since"] or _usual_span(site, stored), stored)
+def _act(site: pages.Site, key: str, to: str, form: dict[str, str], seen: str) -> None:
+    found = _found(site, _Asked.of(site, form))
     with site.library.archive() as archive:
-        listed = [(each.draft.key, each) for each in archive.friction.applied()] if to == "undo" else []
-        applied = next((each for name, each in listed if name == key), None)
-        each = next((each for each in found.suggestions if each.key == key), None)
-        guess = next((guess for guess in archive.friction.doubtful(found) if guess.uuid == key), None)
-        if guess is not None and to in ("yes", "no"):
-            archive.friction.answer(guess, is_right=to == "yes")
-        elif applied is not None:
-            archive.friction.undo(archive.friction.undoing(applied))
-        elif each is not None and to == "dismiss":
-            archive.friction.dismiss(each)
-        elif each is not None and to == "apply":
-            plan = archive.friction.planned(each)
+        friction = archive.friction
+        if to in ("yes", "no"):
+            friction.answer(
+                _only(guess for guess in friction.doubtful(found) if guess.uuid == key), is_right=to == "yes"
+            )
+        elif to == "undo":
+            friction.undo(friction.undoing(_only(each for each in friction.applied() if each.draft.key == key)))
+        elif to == "dismiss":
+            friction.dismiss(_only(each for each in found.suggestions if each.key == key))
+        elif to == "apply":
+            plan = friction.planned(_only(each for each in found.suggestions if each.key == key))
             if _digest(plan.diff()) != seen:
                 raise BadInput("the file is no longer as it was when the change was shown; look at it again")
-            archive.friction.apply(plan)
+            friction.apply(plan)
         else:
-            raise BadInput("there is no such suggestion any more")
+            raise BadInput(GONE)
+
+
+GONE = "there is no such suggestion any more"
+
+
+def _only(found: Iterator[Found]) -> Found:
+    """Raises BadInput if there is none any more."""
+    for each in found:
+        return each
+    raise BadInput(GONE)
 
 
 async def judge(request: Request) -> Response:
