@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reread import lazy
 from reread.config import Config
 from reread.errors import BadInput
 from reread.live import outgoing
@@ -18,18 +17,13 @@ from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.views import permissions
 from reread.views.calls import point_of, tool_label
+from reread.web import server_state
 
 from . import options
 from .answerers import TerminalAnswerer, picked
 from .event_printer import EventPrinter
 from .keyboard import Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from reread.web import server_state
-else:
-    server_state = lazy.module("reread.web.server_state")
 
 ABOUT = """\
 Show what waits for your permission or answer, over all sessions that run in `reread serve`, and answer it: at a

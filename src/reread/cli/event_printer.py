@@ -12,8 +12,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from reread import archive as archives
-from reread import lazy, views
+from reread import views
+from reread.archive.answers import FoundThought
 from reread.billing import load_prices
+from reread.blocks import of_events
 from reread.blocks.model import CallBlock, ShownBlock, StepBlock, ThinkingBlock, TurnBlocks
 from reread.blocks.of_events import session_started
 from reread.blocks.of_session import SessionBlocks, heading_of, spoken_blocks
@@ -32,13 +34,6 @@ from reread.views.text import printed
 
 from . import options
 from .streams import notify, tell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from reread.archive.answers import FoundThought
-    from reread.blocks import of_events
-else:
-    of_events = lazy.module("reread.blocks.of_events")
 
 
 class EventPrinter:

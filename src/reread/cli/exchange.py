@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 from msgspec.structs import replace
 
 from reread import archive as archives
-from reread import lazy
+from reread import exchange, lazy, sealed
 from reread.config import expanded
 from reread.errors import BadInput, RereadError, printable
 from reread.home import make_private
@@ -33,7 +33,6 @@ from .streams import tell, tell_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from reread import exchange, sealed
     from reread.archive import Archive, Pulled, Pushed
     from reread.archive.filters import Filter
     from reread.config import Config
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from reread.team import store as stores
     from reread.team.payload import Sent
 else:
-    sealed = lazy.module("reread.sealed")
-    exchange = lazy.module("reread.exchange")
     payload = lazy.module("reread.team.payload")
     stores = lazy.module("reread.team.store")
 

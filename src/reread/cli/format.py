@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reread import lazy, views
+from reread import views
 from reread.errors import BadInput
+from reread.records import book
+from reread.views.values import View
 
 from . import main, options
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from reread.records import book
-    from reread.views.values import View
-else:
-    book = lazy.module("reread.records.book")
 
 FORMAT_EXAMPLES = """\
   reread format                    every record, attachment, block and frame

@@ -9,27 +9,18 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reread import lazy, views
-from reread.config import expanded, make_config
+from reread import client_settings, views
+from reread.client_settings import ClientSettings, SettingsChange, SettingsFile
+from reread.config import Config, expanded, make_config
 from reread.errors import BadInput, printable
 from reread.home import make_home
+from reread.records import client_input
+from reread.records.client_input import HookInput
 
 from . import options
 from .main import word_first
 from .session_source import is_below, is_protected, unsynced_archive
 from .streams import tell_lines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from reread import client_settings
-    from reread.client_settings import ClientSettings, SettingsChange, SettingsFile
-    from reread.config import Config
-    from reread.records import client_input
-    from reread.records.client_input import HookInput
-else:
-    client_input = lazy.module("reread.records.client_input")
-    client_settings = lazy.module("reread.client_settings")
-
 
 LOG = "hook.log"
 MOST_LOG_BYTES = 64_000

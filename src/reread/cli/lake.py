@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread import archive as archives
-from reread import lazy, views
+from reread import billing, lazy, views
 from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
 
@@ -22,10 +22,8 @@ from .session_source import ProgressBar
 from .streams import tell
 
 if TYPE_CHECKING:
-    from reread import billing
     from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
 else:
-    billing = lazy.module("reread.billing")
     build = lazy.module("reread.lake.build")
     delta = lazy.module("reread.lake.delta")
     upkeep = lazy.module("reread.lake.upkeep")

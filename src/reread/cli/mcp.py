@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reread import archive as archives
 from reread import lazy
+from reread import mcp as server_of_tools
 
 from . import options
 from .session_source import can_be_made, open_archive, unsynced_archive
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
-    from reread import mcp as server_of_tools
     from reread.archive import Archive
     from reread.features import secrets
     from reread.features.secrets import shapes
 else:
-    server_of_tools = lazy.module("reread.mcp")
     secrets = lazy.module("reread.features.secrets")
     shapes = lazy.module("reread.features.secrets.shapes")
 

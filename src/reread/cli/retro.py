@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from contextlib import closing
 from datetime import timedelta
 from itertools import chain
 
 from reread import archive as archives
-from reread import lazy, views
+from reread import lazy, loading, views
 from reread.errors import BadInput
+from reread.features import friction
+from reread.features.friction import wishes as friction_wishes
 
 from . import options
 from .options import is_agreed
@@ -23,20 +26,14 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from reread import loading
     from reread.archive import Archive, Retro
     from reread.archive.filters import Filter
     from reread.cli import ask_claude
     from reread.client_settings import Applied
     from reread.config import Config
-    from reread.features import friction
-    from reread.features.friction import wishes as friction_wishes
     from reread.features.friction.suggestions import Suggestion
     from reread.features.friction.wishes import AppliedDraft
 else:
-    friction_wishes = lazy.module("reread.features.friction.wishes")
-    friction = lazy.module("reread.features.friction")
-    loading = lazy.module("reread.loading")
     ask_claude = lazy.module("reread.cli.ask_claude")
 
 RETRO_EXAMPLES = """\
@@ -205,7 +202,7 @@ def _ask_doubtful(args: options.Options, archive: Archive, found: Retro) -> None
                 archive.friction.answer(each, is_right=word == "y")
 
 
-_YES_OR_NO = lazy.pattern(r"(?mi)^\W*(\d+)\W+(yes|no)\b")
+_YES_OR_NO = re.compile(r"(?mi)^\W*(\d+)\W+(yes|no)\b")
 
 
 def _evidence(

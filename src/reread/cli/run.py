@@ -8,24 +8,21 @@ import sys
 
 from reread import archive as archives
 from reread import lazy
+from reread.cli import event_printer
 from reread.errors import BadInput, RereadError
 from reread.home import refuse_foreign
+from reread.live import events as live_events
+from reread.live import protocol, transport
 
 from . import options
 from .session_source import freshen, unsynced_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from reread.cli import event_printer, run_loop
+    from reread.cli import run_loop
     from reread.config import Config
-    from reread.live import events as live_events
-    from reread.live import protocol, transport
 else:
     run_loop = lazy.module("reread.cli.run_loop")
-    transport = lazy.module("reread.live.transport")
-    event_printer = lazy.module("reread.cli.event_printer")
-    live_events = lazy.module("reread.live.events")
-    protocol = lazy.module("reread.live.protocol")
 
 
 RUN_EXAMPLES = """\

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from reread import archive as archives
-from reread import lazy, views
+from reread import billing, exchange, lazy, views
 from reread.errors import BadInput, UnknownSession, printable
+from reread.team import store as stores
 from reread.views.numbers import count, size
 
 from . import options
@@ -23,21 +24,16 @@ from .actions import CommandAction, CommandWithActions
 from .streams import tell
 
 if TYPE_CHECKING:
-    from reread import billing, exchange
     from reread.archive.filters import Filter
     from reread.archive.usage_report import UsageReport
     from reread.live import transport
     from reread.team import questions
-    from reread.team import store as stores
     from reread.team.store import Push, Store, StoreStatus
 
     from . import retro
 else:
-    billing = lazy.module("reread.billing")
-    exchange = lazy.module("reread.exchange")
     transport = lazy.module("reread.live.transport")
     questions = lazy.module("reread.team.questions")
-    stores = lazy.module("reread.team.store")
     retro = lazy.module("reread.cli.retro")
 
 REMOVAL_SECONDS = 10

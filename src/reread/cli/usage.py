@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from reread import archive as archives
-from reread import lazy, views
+from reread import billing, lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 
@@ -33,7 +33,7 @@ from .session_source import (
 from .streams import tell
 
 if TYPE_CHECKING:
-    from reread import billing, loading
+    from reread import loading
     from reread.archive import Archive, Reconciled, UsageReport
     from reread.archive.cache_report import CacheReport
     from reread.archive.filters import Filter
@@ -49,7 +49,6 @@ else:
     team = lazy.module("reread.cli.team")
     charts = lazy.module("reread.views.charts")
     svg = lazy.module("reread.views.charts.svg")
-    billing = lazy.module("reread.billing")
     loading = lazy.module("reread.loading")
 
 
