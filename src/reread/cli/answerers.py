@@ -283,22 +283,26 @@ class TerminalAnswerer:
             if not key:
                 return Deny(reason=STOPPED, interrupt=True)
             if by_key and key.isdecimal():
-                if (found := picked(key, labels, is_several=False)) is not None:
-                    self._put(f"{harmless(found)}\n")
-                    return found
-                self._put("\r")
-                continue
-            typed = await self._keyboard.line_from(key, self._put) if key.isprintable() else ""
-            if not typed.strip():
-                self._put("\r")
-            elif typed.strip().lower() == "o":
-                self._put("  type your answer\n")
-            elif (left := self._left(typed.strip().lower())) is not None:
-                return left
-            elif (found := picked(typed, labels, is_several=question.is_several)) is not None:
-                return found
-            elif not typed.replace(",", "").replace(" ", "").isdecimal():
-                return typed.strip()
+                chosen = picked(key, labels, is_several=False)
+                self._put(f"{harmless(chosen)}\n" if chosen is not None else "\r")
+                answer: str | Decision | None = chosen
+            else:
+                answer = await self._typed_choice(key, labels, is_several=question.is_several)
+            if answer is not None:
+                return answer
+
+    async def _typed_choice(self, key: str, labels: list[str], *, is_several: bool) -> str | Decision | None:
+        """The answer in a line that begins with this key; None if it holds none."""
+        typed = (await self._keyboard.line_from(key, self._put)).strip() if key.isprintable() else ""
+        if not typed:
+            self._put("\r")
+            return None
+        if typed.lower() == "o":
+            self._put("  type your answer\n")
+            return None
+        is_number = typed.replace(",", "").replace(" ", "").isdecimal()
+        answer = self._left(typed.lower()) or picked(typed, labels, is_several=is_several)
+        return answer or (None if is_number else typed)
 
     # Editing the input
 

@@ -70,7 +70,7 @@ def run_approvals(arguments: list[str]) -> int | None:
     decides = args.allow or args.always is not None or args.deny is not None or bool(args.answer)
     if decides and (args.request is None or args.log):
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
-    server = server_state.ledger_sections(args.config.home)
+    server = server_state.running_server(args.config.home)
     if server is None:
         _report_no_server(args, is_needed=args.request is not None)
     elif args.request is not None:
@@ -97,19 +97,19 @@ def _report_no_server(args: options.Options, *, is_needed: bool) -> None:
         options.print_json(permissions.queue_document(None, ApprovalQueue()))
 
 
-def _queue_of(server: server_state.Standing) -> ApprovalQueue:
+def _queue_of(server: server_state.RunningServer) -> ApprovalQueue:
     try:
         return msgspec.json.decode(server.ask(_QUEUE), type=ApprovalQueue)
     except msgspec.MsgspecError as error:
         raise BadInput(f"reread serve at {server.origin} is of another version ({error}); start it again") from error
 
 
-def _show(queue: ApprovalQueue, server: server_state.Standing, args: options.Options) -> None:
+def _show(queue: ApprovalQueue, server: server_state.RunningServer, args: options.Options) -> None:
     document = lambda: permissions.queue_document(server.origin, queue)  # noqa: E731
     args.print_answer(document, lambda view: permissions.approval_lines(queue, view))
 
 
-def _send(server: server_state.Standing, approval: Approval, decision: Decision) -> None:
+def _send(server: server_state.RunningServer, approval: Approval, decision: Decision) -> None:
     permission = approval.permission
     server.send(f"/live/{approval.run}/answer", {"request": permission.request_id, **form_of(permission, decision)})
 
@@ -117,7 +117,7 @@ def _send(server: server_state.Standing, approval: Approval, decision: Decision)
 # One request, from a shell
 
 
-def _one(server: server_state.Standing, args: options.Options, *, decides: bool) -> None:
+def _one(server: server_state.RunningServer, args: options.Options, *, decides: bool) -> None:
     queue = _queue_of(server)
     found = queue.find(args.request)
     if not decides:
@@ -199,7 +199,7 @@ class _QueueAnswerer(TerminalAnswerer):
 
 
 class _AtTerminal:
-    def __init__(self, server: server_state.Standing, config: Config) -> None:
+    def __init__(self, server: server_state.RunningServer, config: Config) -> None:
         self._server = server
         self._printer = EventPrinter(options.Options(jsonl=False, thinking=False, config=config))
         self._view = options.make_view(config)

@@ -26,7 +26,7 @@ LOOK_EVERY = 0.5
 def ask(home: Path, question: bytes) -> None:
     """Prints what a person answers in the queue. Prints nothing, so that the dialog stays, if no server runs; also for
     an agent, since the client (2.1.325) shows no dialog of one in the background before its hooks have ended."""
-    server, asked = server_state.ledger_sections(home), read_hook_input(question)
+    server, asked = server_state.running_server(home), read_hook_input(question)
     if server is None or asked.agent is not None:
         return
     threading.Thread(target=_leave_when_answered, args=(asked,), daemon=True).start()

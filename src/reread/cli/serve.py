@@ -105,7 +105,7 @@ def session_path(stored: StoredSession) -> str:
 
 def open_page(config: Config, path: str, *, opens_browser: bool) -> None:
     """Opens a page in the archive's running server; if there is none, starts one, which keeps running."""
-    found = None if is_straight(config) else server_state.ledger_sections(config.home)
+    found = None if is_straight(config) else server_state.running_server(config.home)
     if found is not None:
         _announce(found.address(path), is_open=False)
         if opens_browser and server.has_screen():

@@ -147,19 +147,26 @@ class _Fold:
             is_cut = line.offset + _PREFIX + len(line.raw) == len(self._content)
             if is_cut:  # no newline: the process was killed while it wrote
                 return
-        if record.session_id and self._homeless:
-            for prompt in self._homeless:
-                force_setattr(prompt, "session_id", record.session_id)
-            self._homeless = []
+        self._give_session(record)
         self._take(record, line)
         if isinstance(record, Init):
             self._cwd, self._version = record.cwd or self._cwd, record.claude_code_version or self._version
         if isinstance(record, ControlResponse) and self._context_asked:
-            answer = parse_or_none(record.response)
-            if isinstance(answer, dict) and answer.get("request_id") in self._context_asked:
-                self._contexts.append((line.time, answer.get("response")))
+            self._note_context(record, line)
         if not isinstance(record, _CONTROL) and not self._is_repeated(record):
             self._records.append(self._dated(record, line.time))
+
+    def _give_session(self, record: Record) -> None:
+        """Prompts that were sent before the first line of the client belong to the session that it names."""
+        if record.session_id:
+            for prompt in self._homeless:
+                force_setattr(prompt, "session_id", record.session_id)
+            self._homeless = []
+
+    def _note_context(self, record: ControlResponse, line: WireLine) -> None:
+        answer = parse_or_none(record.response)
+        if isinstance(answer, dict) and answer.get("request_id") in self._context_asked:
+            self._contexts.append((line.time, answer.get("response")))
 
     def _take(self, record: Record, line: WireLine) -> None:
         end = line.offset + _PREFIX + len(line.raw) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -27,18 +27,6 @@ NEWEST = 9
 MOST_GOING = 3
 _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
-
-
-class KeptSessions(NamedTuple):
-    """The sessions of the archive."""
-
-    sessions: int
-    newest: list[Listed]
-    today: int
-    """How many sessions were active today."""
-    expiring: int
-    going: list[Listed]
-    """The sessions that will be deleted first."""
 
 
 class LookFirst(NamedTuple):
@@ -67,7 +55,6 @@ def home(request: Request) -> HTMLResponse:
     until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    kept = _kept(site.library, newest, midnight)
     runs, secrets = runs_of(site), request.app.state.secrets.found
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
@@ -78,15 +65,12 @@ def home(request: Request) -> HTMLResponse:
         "home.html",
         "Home",
         scripts=["charts.js", "lists.js"],
-        sessions=kept.sessions,
-        sessions_today=kept.today,
-        newest=kept.newest,
+        newest=newest,
+        **_kept(site.library, midnight),
         **running(site, runs),
         **queue_of(site, runs),
         first=_look_first(site.library, midnight),
         secrets=secrets.answer.open if secrets else 0,
-        going=[(each, fate(each, now)) for each in kept.going],
-        expiring=kept.expiring,
         lately=lately,
         limits=open_limits(site),
         is_past=until is not now,
@@ -117,13 +101,14 @@ def _plain(chart: Chart, span: str) -> Chart:
     return replace(chart, title=title, subtitle="", series=(Series("all models", chart.totals),))
 
 
-def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> KeptSessions:
-    days, minute = library.settings.cleanup_days, library.settings.now.replace(second=0, microsecond=0)
+def _kept(library: ArchivePool, midnight: datetime) -> dict[str, Any]:
+    """How many sessions there are, and those that will be deleted first."""
+    days, now = library.settings.cleanup_days, library.settings.now
     shown = Filter(without_hidden=True)
 
     def ask(archive: Archive) -> tuple[int, int, int, list[int]]:
         kept = choice_of(archive.inner.connection, shown)
-        going = choice_of(archive.inner.connection, shown, expires=library.settings.now + SOON, cleanup_days=days)
+        going = choice_of(archive.inner.connection, shown, expires=now + SOON, cleanup_days=days)
         return (
             count_chosen(archive.inner.connection, kept),
             count_chosen(archive.inner.connection, choice_of(archive.inner.connection, shown._replace(since=midnight))),
@@ -131,8 +116,10 @@ def _kept(library: ArchivePool, newest: list[Listed], midnight: datetime) -> Kep
             ordered_ids(archive.inner.connection, going, "written", is_up=True, limit=MOST_GOING),
         )
 
+    minute = now.replace(second=0, microsecond=0)
     sessions, today, expiring, ids = library.answer(("kept", midnight, minute), ask)
-    return KeptSessions(sessions, newest, today, expiring, library.by_id(ids))
+    going = [(each, fate(each, now)) for each in library.by_id(ids)]
+    return {"sessions": sessions, "sessions_today": today, "expiring": expiring, "going": going}
 
 
 def _lately(library: ArchivePool, until: datetime, *, is_past: bool) -> Lately:

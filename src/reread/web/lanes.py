@@ -71,24 +71,34 @@ def _seconds_before(clock: Iterable[tuple[datetime, datetime]], moment: datetime
 
 
 def _lane(agent: Subagent, names: Mapping[str, str], turns: Mapping[str, Turn]) -> AgentLane:
-    turn = turns.get(agent.call.id or "") if agent.call is not None else None
+    call, (began, ended) = agent.call, agent.span
+    turn = turns.get(call.id or "") if call is not None else None
     first = next((record.uuid for record in agent.records if record.uuid), None)
-    began, ended = agent.span
     seconds = (ended - began).total_seconds() if began and ended else 0.0
-    waited = agent.call.seconds if agent.call is not None else None
     return AgentLane(
         anchor=anchor(first) if first else "",
         title=names[agent.id],
         starter=names.get(agent.parent or "", "") or (f"turn {turn.index}" if turn is not None else ""),
-        turn=anchor(turn.prompt.uuid) if turn is not None and turn.prompt is not None and turn.prompt.uuid else "",
+        turn=_anchor_of(turn),
         x=0.0,
         width=0.0,
         took=duration(seconds),
-        waited=duration(waited) if waited is not None and waited >= seconds / 2 else "",
+        waited=_waited(call, seconds),
         calls=count(len(agent.tool_calls), "call"),
-        failed=sum(call.status in parts.BAD for call in agent.tool_calls),
+        failed=sum(each.status in parts.BAD for each in agent.tool_calls),
         cost=money(agent.cost, is_partial=agent.usage.unpriced_tokens > 0),
     )
+
+
+def _anchor_of(turn: Turn | None) -> str:
+    prompt = turn.prompt if turn is not None else None
+    return anchor(prompt.uuid) if prompt is not None and prompt.uuid else ""
+
+
+def _waited(call: ToolCall | None, seconds: float) -> str:
+    """How long a call took; empty if it returned long before its agent was done."""
+    waited = call.seconds if call is not None else None
+    return duration(waited) if waited is not None and waited >= seconds / 2 else ""
 
 
 def _title(agent: AgentBlock, task: str) -> str:

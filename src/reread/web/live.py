@@ -462,7 +462,7 @@ async def show(request: Request) -> HTMLResponse:
             request,
             "talking.html",
             f"{'(1) ' if values['asked'] else ''}{run.title}",
-            scripts=["sse.js", "reading.js", "live.js"],
+            scripts=["sse.js", "conversation.js", "live.js"],
             page_slice=page_slice,
             part_base=part_base(request),
             agent_base=part_base(request),

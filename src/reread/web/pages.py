@@ -45,11 +45,20 @@ _GZIP = 16
 
 Form = Mapping[str, Sequence[str]]
 
-STYLES = ("web.css", "reading.css", "find_in_page.css", "lists.css", "usage.css", "search.css", "retro.css", "live.css")
+STYLES = (
+    "web.css",
+    "conversation.css",
+    "find_in_page.css",
+    "lists.css",
+    "usage.css",
+    "search.css",
+    "retro.css",
+    "live.css",
+)
 """Style sheets that are sent as one file, after that of sessions: first what all pages share, then single pages."""
 SCRIPTS = (
     *("theme.js", "web.js", "palette.js", "notify.js", "door.js", "sse.js", "updates.js"),
-    *("reading.js", "matching.js", "find_in_page.js", "highlight.js", "time.js", "sidebar.js", "spending.js"),
+    *("conversation.js", "matching.js", "find_in_page.js", "highlight.js", "time.js", "sidebar.js", "spending.js"),
     *("charts.js", "lists.js", "search.js", "retro.js", "live.js", "export.js"),
 )
 """Scripts, each sent by its name: every page loads the first four, `sse.js` starts `updates.js`, the others belong to

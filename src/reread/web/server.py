@@ -25,7 +25,7 @@ from reread.live.transport import ending_signals
 from .app import make_app
 from .archive_pool import ServerSettings
 from .guard import Names, is_loopback
-from .server_state import PORTS, Standing, cookie_name, kept_token, noted
+from .server_state import PORTS, RunningServer, cookie_name, kept_token, noted
 
 MOST_AT_ONCE = 100
 """Connections at the same time; beyond that, idle ones are closed for new ones."""
@@ -71,7 +71,7 @@ def serve(settings: ServerSettings, place: ListenAt, terminal: Terminal, *, open
         stack.enter_context(noted(settings.home, host, port))
         own = () if is_loopback(host) else (socket.gethostname(),)
         app = make_app(settings, Names(host, port, own), token, cookie_name(port))
-        address = Standing(place.shown or host, port, token).address(place.path)
+        address = RunningServer(place.shown or host, port, token).address(place.path)
         config = uvicorn.Config(
             app.asgi,
             log_config=None,

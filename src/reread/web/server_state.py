@@ -62,7 +62,7 @@ def _written(path: Path, text: str) -> str:
     return text
 
 
-class Standing(NamedTuple):
+class RunningServer(NamedTuple):
     """A running server."""
 
     host: str
@@ -145,11 +145,11 @@ def noted(home: Path, host: str, port: int) -> Iterator[None]:
                 path.unlink()
 
 
-def ledger_sections(home: Path) -> Standing | None:
+def running_server(home: Path) -> RunningServer | None:
     """The server that runs on this archive, if it answers to the stored token."""
     try:
         document = json.loads(_read(home / SERVER_FILE) or "{}")
-        found = Standing(str(document["host"]), int(document["port"]), _read(home / TOKEN_FILE))
+        found = RunningServer(str(document["host"]), int(document["port"]), _read(home / TOKEN_FILE))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found if found.token and _answers(found) else None
@@ -162,7 +162,7 @@ def _problem(text: bytes) -> str:
         return ""
 
 
-def _answers(found: Standing) -> bool:
+def _answers(found: RunningServer) -> bool:
     connection = found.connection(PATIENCE)
     try:
         connection.request("GET", "/alive", headers=found.cookie)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import sha256
@@ -32,7 +32,7 @@ from . import pages
 from .archive_pool import PooledArchive, link_name
 from .lanes import lanes_of
 from .live import going_of
-from .paging import FAILURES, FIRST_STEPS, branch_rows
+from .paging import FAILURES, FIRST_STEPS, BranchPages, branch_rows
 from .retro import friction_marks
 from .session_view import (
     SessionView,
@@ -56,81 +56,82 @@ AROUND = 60
 """How many sessions before and after a session are in the list next to it."""
 
 
+_SCRIPTS = (
+    *("sse.js", "conversation.js", "matching.js", "find_in_page.js"),
+    *("highlight.js", "time.js", "sidebar.js", "spending.js"),
+)
+
+
 def show(request: Request) -> Response:
     """The page from its beginning, from a piece or from a message; outline and map follow after the first screen."""
     with _viewed(request) as (view, pooled):
-        where = view.where(pages.value(request, "at"))
-        moments = pooled.moments()
+        where, moments, lead = view.where(pages.value(request, "at")), pooled.moments(), view.lead(pooled.stored)
         branch_pages = view.branch(where.branch if where else pages.value(request, "branch"))
         start = where.piece if where else pages.number(request, "from")
-        lead, wanted = view.lead(pooled.stored), sought(request)
-        is_whole = bool(pages.value(request, "parts"))
-        page_slice = branch_pages.slice(min(start, max(0, branch_pages.total - 1)), FIRST_STEPS, is_lean=not is_whole)
-        base = "" if is_whole else part_base(request)
+        wanted = sought(request)
         return pages.page_in_parts(
             request,
             pooled.lock,
-            "reading.html",
+            "conversation.html",
             lead.title or "A session",
-            scripts=(
-                "sse.js",
-                "reading.js",
-                "matching.js",
-                "find_in_page.js",
-                "highlight.js",
-                "time.js",
-                "sidebar.js",
-                "spending.js",
-            ),
+            scripts=_SCRIPTS,
             sought=wanted,
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
             page=lead,
             view=view,
-            name=pooled.name,
-            mark=pooled.mark,
-            copies=pages.site_of(request).library.copies(pooled.stored),
-            folder=pooled.stored.row.folder,
-            project=pooled.stored.row.project or "",
-            cost=pooled.stored.row.nanodollars,
-            unpriced=pooled.is_partial,
-            agents=pooled.stored.row.subagents,
+            **_of_archive(pages.site_of(request), pooled),
             own_title=lead.title,
-            tag_names=tag_names(pages.site_of(request).library),
+            took=_took(lead),
+            **_first_slice(request, branch_pages, start),
             branch=branch_pages.name,
             is_active=branch_pages.branch.active,
             branch_label=branch_label(branch_pages.branch),
-            page_slice=page_slice,
-            is_whole=is_whole,
-            part_base=base,
-            agent_base=base,
-            picture_base=picture_base(request),
+            branch_pages=branch_pages,
             friction=kinds_line(moments),
             marks=lambda: [*branch_pages.marks, *friction_marks(branch_pages, moments)],
-            took=_took(lead),
             first_bad=first_bad,
-            branch_pages=branch_pages,
-            stamp=_stamp(pooled.stamp),
-            going=going_of(pages.site_of(request), pooled.name),
         )
 
 
-def more(request: Request) -> Response:
-    """The pieces of a branch from a piece on, or before it."""
-    with _viewed(request) as (view, _):
-        return more_of(view, request)
+def _of_archive(site: pages.Site, pooled: PooledArchive) -> dict[str, Any]:
+    """What the archive says of a session."""
+    row = pooled.stored.row
+    return {
+        "name": pooled.name,
+        "mark": pooled.mark,
+        "copies": site.library.copies(pooled.stored),
+        "folder": row.folder,
+        "project": row.project or "",
+        "cost": row.nanodollars,
+        "unpriced": pooled.is_partial,
+        "agents": row.subagents,
+        "tag_names": tag_names(site.library),
+        "stamp": _stamp(pooled.stamp),
+        "going": going_of(site, pooled.name),
+    }
 
 
-def part(request: Request) -> Response:
-    """A folded part of a page, when it is opened."""
-    with _viewed(request) as (view, _):
-        return part_in(view, request)
+def _first_slice(request: Request, branch_pages: BranchPages, start: int) -> dict[str, Any]:
+    """The first pieces, with all that is folded in them for a browser without scripts that asks for it."""
+    is_whole = bool(pages.value(request, "parts"))
+    start = min(start, max(0, branch_pages.total - 1))
+    base = "" if is_whole else part_base(request)
+    return {
+        "page_slice": branch_pages.slice(start, FIRST_STEPS, is_lean=not is_whole),
+        "is_whole": is_whole,
+        "part_base": base,
+        "agent_base": base,
+        "picture_base": picture_base(request),
+    }
 
 
-def states(request: Request) -> Response:
-    """The states of pieces, which a page compares with those it shows when the session grew."""
-    with _viewed(request) as (view, _):
-        return states_in(view, request)
+def _of_session(made: Callable[[SessionView, Request], Response]) -> Callable[[Request], Response]:
+    def answer(request: Request) -> Response:
+        with _viewed(request) as (view, _):
+            return made(view, request)
+
+    return answer
 
 
 def stops(request: Request) -> Response:
@@ -213,12 +214,6 @@ def hits_of(request: Request) -> Response:
         return Response(msgspec.json.encode(found), media_type="application/json")
 
 
-def where_is(request: Request) -> Response:
-    """The place of a message, for a link to one that is not in the page."""
-    with _viewed(request) as (view, _):
-        return where_in(view, request)
-
-
 def compare(request: Request) -> Response:
     """Two branches side by side; by default the one that was left last and the active one."""
     with _viewed(request) as (view, pooled):
@@ -279,18 +274,6 @@ def around(request: Request) -> Response:
         ids = listing.ids_around(archive.inner.connection, stored, AROUND)
     around = site.library.by_id(ids)
     return pages.fragment("around.html", around=around, name=link_name(stored))
-
-
-def timeline(request: Request) -> Response:
-    """The points in time of a branch, for the slider."""
-    with _viewed(request) as (view, _):
-        return points_in(view, request)
-
-
-def then(request: Request) -> Response:
-    """The files as they were at a point in time."""
-    with _viewed(request) as (view, _):
-        return files_in(view, request)
 
 
 def record(request: Request) -> Response:
@@ -415,3 +398,8 @@ def _moment(text: str) -> datetime:
     if found is None or found.tzinfo is None:
         raise BadInput(f"{text[:40]!r} is no moment with a time zone")
     return found
+
+
+more, part, states, where_is, timeline, then = map(
+    _of_session, (more_of, part_in, states_in, where_in, points_in, files_in)
+)

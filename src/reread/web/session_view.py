@@ -23,7 +23,7 @@ from reread.features.edits.net import Comparison, FileDiff, SessionEdits, compar
 from reread.features.search_text import Field
 from reread.loading import edits_of
 from reread.records import Record, ToolResult, User
-from reread.sessions import Branch, Conversation, Session
+from reread.sessions import Branch, Conversation, Session, ToolCall
 from reread.views.html import call_parts, parts
 from reread.views.html.call_parts import raw_of
 from reread.views.html.content import Picture, anchor, pictures
@@ -143,8 +143,7 @@ class SessionView:
     @cached_property
     def images(self) -> dict[str, Picture]:
         """Every image, by the name of its bytes."""
-        talks: list[Conversation] = [self.session, *self.session.subagents]
-        users = (record for talk in talks for record in talk.records if isinstance(record, User))
+        users = (record for talk in self._talks for record in talk.records if isinstance(record, User))
         blocks = [block for record in users for block in record.blocks]
         results = [block.content for block in blocks if isinstance(block, ToolResult)]
         inner = [block for content in results if isinstance(content, list) for block in content]
@@ -199,13 +198,21 @@ class SessionView:
 
     def records(self, place: str) -> list[Record]:
         """The lines that a part of the page came from: a message, a call and its result, or an agent's first line."""
-        talks: list[Conversation] = [self.session, *self.session.subagents]
-        found = [each for talk in talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
-        calls = [call for talk in talks for call in talk.tool_calls]
-        found = found or [call.record for call in calls if call.id and anchor(call.id) == place]
+        found = self._of_line(place) or [call.record for call in self._calls if call.id and anchor(call.id) == place]
         lines = {id(record) for record in found}
-        found += [call.output.record for call in calls if call.output is not None and id(call.record) in lines]
+        found += [each.output.record for each in self._calls if each.output is not None and id(each.record) in lines]
         return (found or self._begun(place))[:MOST_RECORDS]
+
+    @property
+    def _talks(self) -> list[Conversation]:
+        return [self.session, *self.session.subagents]
+
+    @property
+    def _calls(self) -> list[ToolCall]:
+        return [call for talk in self._talks for call in talk.tool_calls]
+
+    def _of_line(self, place: str) -> list[Record]:
+        return [each for talk in self._talks for each in talk.records if each.uuid and anchor(each.uuid) == place]
 
     def _begun(self, place: str) -> list[Record]:
         agents = (agent for agent in self.session.subagents if anchor(f"agent-{agent.id}") == place)

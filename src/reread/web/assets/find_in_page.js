@@ -6,7 +6,7 @@
   const layout = one(".layout[data-session]"), bar = one(".find-in-page");
   const base = layout.dataset.session, content = one("#content"), title = one("h1");
   const field = one("input", bar), count = one(".count", bar), branches = one(".elsewhere", bar), unseen = one(".unseen", bar);
-  const reading = one(".as-search", bar), opener = one(".find-here");
+  const searchButton = one(".as-search", bar), opener = one(".find-here");
   const address = () => new URLSearchParams(location.search);
   const number = many => many.toLocaleString("en");
 
@@ -105,7 +105,7 @@
     // A page does not show all words of a call, so a match may be visible only in the record.
     unseen.hidden = !current || !hits.length || (pointed !== null && pointed.isConnected);
     if (!unseen.hidden) unseen.href = `${base}/record/${current}`;
-    reading.setAttribute("aria-pressed", String(isSearch));
+    searchButton.setAttribute("aria-pressed", String(isSearch));
   };
   // For a search: first the remaining marks of a message that is longer than the screen, then the next message.
   let isBusy = false;
@@ -182,7 +182,7 @@
     await settle(nearest(), 1);
   };
   let soon = 0;
-  const typedNow = () => { clearTimeout(soon); soon = 0; typed(reading.dataset.wanted === "1"); };
+  const typedNow = () => { clearTimeout(soon); soon = 0; typed(searchButton.dataset.wanted === "1"); };
   const nothing = () => {
     if (running) running.abort();
     running = null;
@@ -214,7 +214,7 @@
     point(null);
     nothing();
     field.value = "";
-    delete reading.dataset.wanted;
+    delete searchButton.dataset.wanted;
     bar.hidden = true;
     opener.setAttribute("aria-expanded", "false");
     before = null;
@@ -244,7 +244,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.step) go(+button.dataset.step);
-    else if (button === reading) { reading.dataset.wanted = isSearch ? "" : "1"; typed(!isSearch); }
+    else if (button === searchButton) { searchButton.dataset.wanted = isSearch ? "" : "1"; typed(!isSearch); }
     else close();
   });
   bar.addEventListener("keydown", event => {

@@ -7,8 +7,8 @@
   let before = null;
   // Replaces the forms by new ones. Keeps unfinished input, except that of the form just sent, and the focus.
   const renew = (place, made, sent = "") => {
-    const held = place.contains(document.activeElement) ? document.activeElement : null;
-    const at = held && held.localName === "summary" ? all("summary", place).indexOf(held) : -1;
+    const input = place.contains(document.activeElement) ? document.activeElement : null;
+    const at = input && input.localName === "summary" ? all("summary", place).indexOf(input) : -1;
     const name = form => form.getAttribute("aria-label"), isSent = fold => fold.matches(".editing") && all("form", fold).some(form => name(form) === sent);
     const open = all("details", place).map(fold => fold.open && !isSent(fold));
     const begun = all("input:not([type=hidden]), textarea", place).filter(field => name(field.form) !== sent && field.value !== field.defaultValue);
@@ -18,10 +18,10 @@
     place.replaceChildren(...made.childNodes);
     all("details", place).forEach((fold, number) => { fold.open = open[number]; });
     for (const field of begun) same(field).value = field.value;
-    const again = at >= 0 ? all("summary", place)[at] : held && (same(held) || one("button", place));
+    const again = at >= 0 ? all("summary", place)[at] : input && (same(input) || one("button", place));
     if (!again) return;
     again.focus({preventScroll: true});
-    if (again.localName === "textarea") again.setSelectionRange(held.selectionStart, held.selectionEnd);
+    if (again.localName === "textarea") again.setSelectionRange(input.selectionStart, input.selectionEnd);
   };
   // The forms as the server wrote them, with everything folded.
   const written = part => {

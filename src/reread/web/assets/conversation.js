@@ -57,9 +57,9 @@
     const loaded = opens ? load(place) : null;
     place.scrollIntoView({behavior: "instant"});
     if (focus) {
-      const held = place.matches("aside, article") ? place : one("a.number, summary", place) || place;
-      if (held === place && !place.matches("summary, a")) place.tabIndex = -1;
-      held.focus({preventScroll: true});
+      const target = place.matches("aside, article") ? place : one("a.number, summary", place) || place;
+      if (target === place && !place.matches("summary, a")) place.tabIndex = -1;
+      target.focus({preventScroll: true});
     }
     Promise.resolve(loaded).then(() => layout.dispatchEvent(new CustomEvent("revealed", {detail: name})));
     return true;
@@ -305,9 +305,9 @@
     }
     const groups = old ? all("details.calls", old) : [];
     all("details.calls", piece).forEach((each, at) => { if (groups[at]) each.open = groups[at].open; });
-    const held = old && old.contains(document.activeElement) && document.activeElement.closest("[id]").id;
+    const focused = old && old.contains(document.activeElement) && document.activeElement.closest("[id]").id;
     if (old) old.replaceWith(piece); else content.append(piece);
-    const again = held && document.getElementById(held);
+    const again = focused && document.getElementById(focused);
     if (again) (one("a.number, summary", again) || again).focus({preventScroll: true});
   };
   // Figures, friction and map are sent only if they have changed.
