@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -182,18 +182,14 @@ Json = dict[str, Any]
 class Entries(NamedTuple):
     """What we add to the settings."""
 
-    hook: Json
+    hooks: Mapping[str, Json]
+    """By event."""
     status_line: Json | None
-    asking: Json | None = None
-    """The hook that brings dialogs into the queue."""
-    fixing: Json | None = None
-    """The hook that says what worked after an error."""
 
     @property
-    def hooks(self) -> dict[str, Json]:
-        """By event."""
-        more = {ASKING_EVENT: self.asking, FAILED_EVENT: self.fixing}
-        return {EVENT: self.hook, COMPACTING_EVENT: self.hook, **{at: each for at, each in more.items() if each}}
+    def hook(self) -> Json:
+        """The one that imports sessions as they end."""
+        return self.hooks[EVENT]
 
 
 def entries_running(program: list[str], options: list[str], home: list[str], *, is_windows: bool) -> Entries:
@@ -213,7 +209,8 @@ def entries_running(program: list[str], options: list[str], home: list[str], *, 
         return {"type": "command", "command": shlex.join(words), "timeout": timeout}
 
     line = {"type": "command", "command": shlex.join([*program, "statusline", *home])}
-    return Entries(hook("run", options, TIMEOUT), line, hook("ask", home, ASKING_TIMEOUT), hook("fix", home, TIMEOUT))
+    ends, asks, fails = hook("run", options, TIMEOUT), hook("ask", home, ASKING_TIMEOUT), hook("fix", home, TIMEOUT)
+    return Entries({EVENT: ends, COMPACTING_EVENT: ends, ASKING_EVENT: asks, FAILED_EVENT: fails}, line)
 
 
 class ClientSettings:
@@ -240,19 +237,10 @@ class ClientSettings:
     @property
     def hook(self) -> Json | None:
         """Our hook, if it is installed."""
-        return self._hook_of(EVENT)
+        return self.hook_at(EVENT)
 
-    @property
-    def asking(self) -> Json | None:
-        """Our hook that brings dialogs into the queue, if it is installed."""
-        return self._hook_of(ASKING_EVENT)
-
-    @property
-    def fixing(self) -> Json | None:
-        """Our hook that says what worked after an error, if it is installed."""
-        return self._hook_of(FAILED_EVENT)
-
-    def _hook_of(self, event: str) -> Json | None:
+    def hook_at(self, event: str) -> Json | None:
+        """Our hook for an event, if it is installed."""
         return next((hook for found, _, _, hook in self._ours() if found == event), None)
 
     @property
@@ -264,7 +252,7 @@ class ClientSettings:
 
     @property
     def is_ours_there(self) -> bool:
-        return any(self._hook_of(event) is not None for event in _ACTIONS) or self.status_line == "ours"
+        return any(True for _ in self._ours()) or self.status_line == "ours"
 
     @property
     def are_hooks_off(self) -> bool:
@@ -341,8 +329,9 @@ class ClientSettings:
         line = self.values["statusLine"] if self.status_line == "ours" else None
         if self.hook is None:
             return False
-        made = before.with_entries(Entries(self.hook, None, self.asking, self.fixing))
-        return self.text in (made.text, made.with_entries(Entries(self.hook, line)).text)
+        hooks = {event: hook for event, _, _, hook in self._ours()}
+        made = before.with_entries(Entries(hooks, None))
+        return self.text in (made.text, made.with_entries(Entries(hooks, line)).text)
 
     def _without_hook(self, event: str, group: int, position: int, before: ClientSettings | None) -> ClientSettings:
         """Removes a hook, then each container around it that is now empty and was not there before."""

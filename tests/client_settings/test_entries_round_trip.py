@@ -13,7 +13,7 @@ from reread.client_settings import ClientSettings, Entries, entries_running, hom
 from reread.errors import BadInput
 
 ENTRIES = entries_running(["/opt/reread/bin/reread"], ["--home", "/a b"], [], is_windows=False)
-ONLY_HOOK = Entries(ENTRIES.hook, None)
+ONLY_HOOK = Entries(dict.fromkeys(("SessionEnd", "PreCompact"), ENTRIES.hook), None)
 GROUP = {"hooks": [ENTRIES.hook]}
 
 names = st.text(max_size=6) | st.sampled_from(["hooks", "SessionEnd", "command", "args", "statusLine"])
@@ -52,11 +52,7 @@ def texts(draw: st.DrawFn) -> str:
 def with_entries(values: dict[str, Any], entries: Entries) -> dict[str, Any]:
     """The same change to the values alone."""
     hooks = values.get("hooks", {})
-    ours = {event: [*hooks.get(event, []), GROUP] for event in ("SessionEnd", "PreCompact")}
-    if entries.asking is not None:
-        ours["PermissionRequest"] = [*hooks.get("PermissionRequest", []), {"hooks": [entries.asking]}]
-    if entries.fixing is not None:
-        ours["PostToolUseFailure"] = [*hooks.get("PostToolUseFailure", []), {"hooks": [entries.fixing]}]
+    ours = {event: [*hooks.get(event, []), {"hooks": [hook]}] for event, hook in entries.hooks.items()}
     changed = {**values, "hooks": {**hooks, **ours}}
     return changed if entries.status_line is None else {"statusLine": entries.status_line, **changed}
 

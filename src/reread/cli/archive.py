@@ -18,7 +18,7 @@ from reread.views.text import wrap
 from . import options
 from .actions import CommandAction, CommandWithActions
 from .options import is_agreed
-from .session_source import ProgressBar, find, is_below, is_protected, open_archive, unsynced_archive
+from .session_source import ProgressBar, find, open_archive, refuse_known_sources, unsynced_archive
 from .streams import tell, tell_lines
 
 if TYPE_CHECKING:
@@ -217,12 +217,8 @@ def _earlier_lines(kept: Sequence[Generation]) -> list[str]:
 def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Config, *, is_forced: bool) -> None:
     """Refuses a target below a source, even through a link, and one that would overwrite something."""
     targets = archive.safe.restore_targets(stored, to)
-    known = [Path(source) for source in archive.inner.known_sources()]
     for target in targets:
-        inside = [source for source in config.sources if is_below(target, source)]
-        inside += [source for source in known if is_protected(target, source)]
-        if inside:
-            raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another folder")
+        refuse_known_sources(target, archive, config)
     there = [target for target in targets if os.path.lexists(target)]
     if there and not is_forced:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""

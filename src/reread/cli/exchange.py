@@ -127,11 +127,7 @@ def run_push(arguments: list[str]) -> int | None:
         store = _store(archive, args.target)
         if store is not None:
             return _push_to_store(archive, store, some, args)
-        for option in ("projects", "show"):
-            if getattr(args, option):
-                raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
-        if args.what not in (None, "all"):
-            raise BadInput(f"a folder takes all or nothing: --what {args.what} is for a team store")
+        _refuse_options_of_stores(args)
         folder = _folder(archive, args.target, args.config, "push")
         key = _key(archive, folder, args.encrypt)
         if args.watch:
@@ -139,6 +135,14 @@ def run_push(arguments: list[str]) -> int | None:
             return None
         done = _push_to_folder(archive, folder, key, some, args)
     return _show_push(*_pushed(done), args)
+
+
+def _refuse_options_of_stores(args: options.Options) -> None:
+    for option in ("projects", "show"):
+        if getattr(args, option):
+            raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
+    if args.what not in (None, "all"):
+        raise BadInput(f"a folder takes all or nothing: --what {args.what} is for a team store")
 
 
 def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
@@ -245,7 +249,7 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: opt
             done = payload.push(archive, store, filters, what, is_hashed=is_hashed, is_dry=args.dry_run, report=report)
         if not args.dry_run:
             exchange.remember_store(archive.home, done.target, names)
-        return _sent_document(done), done.problems
+        return _push_document(done, done.what, done.redacted, done.forgotten), done.problems
 
     if args.watch:
         _follow(archive, send, args, fatal=BadInput)
@@ -390,30 +394,15 @@ def _pushed(done: Pushed) -> Outcome:
     return _push_document(done), done.problems
 
 
-def _push_document(done: Pushed) -> dict[str, Any]:
+def _push_document(done: Pushed | Sent, what: str = "all", redacted: int = 0, forgotten: int = 0) -> dict[str, Any]:
+    sessions = {"sent": done.sent, "unchanged": done.unchanged, "failed": done.failed}
     return {
         "schema": "reread.push/1",
         "target": str(done.target),
-        "what": "all",
-        "sessions": {"sent": done.sent, "unchanged": done.unchanged, "failed": done.failed},
+        "what": what,
+        "sessions": {**sessions, **({"forgotten": forgotten} if forgotten else {})},
         "bytes_sent": done.bytes_sent,
-        "redacted": 0,
-    }
-
-
-def _sent_document(done: Sent) -> dict[str, Any]:
-    return {
-        "schema": "reread.push/1",
-        "target": done.target,
-        "what": done.what,
-        "sessions": {
-            "sent": done.sent,
-            "unchanged": done.unchanged,
-            "failed": done.failed,
-            **({"forgotten": done.forgotten} if done.forgotten else {}),
-        },
-        "bytes_sent": done.bytes_sent,
-        "redacted": done.redacted,
+        "redacted": redacted,
     }
 
 

@@ -14,7 +14,7 @@ from reread.foreign_files import path_below
 
 from . import commit, options
 from .contents import chosen_branches
-from .session_source import is_below, is_protected, open_session, query_archive
+from .session_source import open_session, query_archive, refuse_known_sources
 from .streams import report_hidden, tell
 
 TYPE_CHECKING = False
@@ -171,11 +171,7 @@ def _target(args: options.Options, traced: Traced, archive: Archive) -> Path | N
     to = expanded(args.to)
     if to.is_dir():
         to = path_below(to, traced.history.path.replace("\\", "/").rpartition("/")[2])
-    known = [Path(source) for source in archive.inner.known_sources()]
-    inside = [source for source in args.config.sources if is_below(to, source)]
-    inside += [source for source in known if is_protected(to, source)]
-    if inside:
-        raise BadInput(f"{to} leads below the source {inside[0]}, where reread never writes; choose another place")
+    refuse_known_sources(to, archive, args.config)
     if os.path.lexists(to) and not args.force:
         raise BadInput(f"{printable(str(to))} exists already; pass --force to overwrite it")
     return to

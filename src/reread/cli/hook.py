@@ -222,8 +222,9 @@ def _entries(args: options.Options) -> client_settings.Entries:
     sources = [word for source in args.config.sources for word in ("--source", str(source.absolute()))]
     arguments = [*home, *(sources if are_sources_told else [])]
     made = client_settings.entries_running(_program(), arguments, home, is_windows=sys.platform == "win32")
-    line, asking = made.status_line if args.statusline else None, made.asking if args.approvals else None
-    return client_settings.Entries(made.hook, line, asking, made.fixing if args.fixes else None)
+    chosen = {client_settings.ASKING_EVENT: args.approvals, client_settings.FAILED_EVENT: args.fixes}
+    hooks = {event: hook for event, hook in made.hooks.items() if chosen.get(event, True)}
+    return client_settings.Entries(hooks, made.status_line if args.statusline else None)
 
 
 def _program() -> list[str]:
@@ -312,7 +313,11 @@ def _status(config: Config, file: SettingsFile) -> list[str]:
         lines += [] if client_settings.has_program(settings.hook) else [PROGRAM_GONE]
         lines += [HOOKS_OFF] if settings.are_hooks_off else []
     lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
-    lines += ["its dialogs are in `reread approvals`, too, while `reread serve` runs"] if settings.asking else []
+    lines += (
+        ["its dialogs are in `reread approvals`, too, while `reread serve` runs"]
+        if settings.hook_at(client_settings.ASKING_EVENT)
+        else []
+    )
     notes = _notes(config, settings)
     return [*lines, *(["lately:"] if notes else []), *(f"  {views.text.harmless(note)}" for note in notes)]
 
@@ -334,8 +339,8 @@ def _document(
         "installed": settings.hook is not None,
         "command": None if settings.hook is None else client_settings.command_of(settings.hook),
         "statusline": settings.status_line,
-        "approvals": settings.asking is not None,
-        "fixes": settings.fixing is not None,
+        "approvals": settings.hook_at(client_settings.ASKING_EVENT) is not None,
+        "fixes": settings.hook_at(client_settings.FAILED_EVENT) is not None,
         "hooks_disabled": settings.are_hooks_off,
         "changed": is_done,
         "diff": "".join(f"{line}\n" for line in _diff(file, change)) if change else "",

@@ -345,6 +345,14 @@ def refuse_sources(path: Path, config: Config) -> None:
             raise BadInput(f"{printable(str(path))} lies below the source {source}, where reread writes nothing")
 
 
+def refuse_known_sources(path: Path, archive: Archive, config: Config) -> None:
+    """Raises BadInput for a path below a source, even through a link, also of an earlier import."""
+    inside = [source for source in config.sources if is_below(path, source)]
+    inside += [source for source in map(Path, archive.inner.known_sources()) if is_protected(path, source)]
+    if inside:
+        raise BadInput(f"{path} leads below the source {inside[0]}, where reread never writes; choose another place")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a temporary file and moves it into place, so that an earlier file stays until the new one is complete. A
     device or a pipe, such as `/dev/null`, is written directly."""

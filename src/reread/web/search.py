@@ -166,34 +166,26 @@ def _groups(hits: Sequence[Hit], terms: Sequence[Term]) -> list[HitGroup]:
 
 def _facets(search_request: SearchRequest, counted: Facets) -> list[tuple[str, list[FieldChoice], int]]:
     """The facets: name, choices, and how many more choices there are."""
-    form = search_request.form
-    fields = [
-        _choice(
-            search_request,
-            field.value,
-            field.value,
-            hits,
-            {"in": (field.value,)},
-            is_on=search_request.fields == {field},
-        )
-        for field, hits in counted.fields
-        if hits
-    ]
     named = [(name, hits) for name, hits in counted.projects if name]
-    projects = [
-        _choice(search_request, short, name, hits, {"project": name}, is_on=form["project"] == name)
-        for short, (name, hits) in zip(short_names([name for name, _ in named]), named, strict=True)
-    ]
-    months = []
-    for name, hits in counted.months:
-        since, until = month_span(name)
-        is_on = (form["since"], form["until"]) == (since, until)
-        months.append(_choice(search_request, name, name, hits, {"since": since, "until": until}, is_on=is_on))
-    models = [
-        _choice(search_request, shown_model(name), name, hits, {"model": name}, is_on=form["model"] == name)
-        for name, hits in counted.models
-    ]
-    sections = {"field": fields, "project": projects, "month": months, "model": models}
+    shorts = short_names([name for name, _ in named])
+    sections = {
+        "field": [
+            _choice(search_request, field.value, field.value, hits, {"in": (field.value,)})
+            for field, hits in counted.fields
+            if hits
+        ],
+        "project": [
+            _choice(search_request, short, name, hits, {"project": name})
+            for short, (name, hits) in zip(shorts, named, strict=True)
+        ],
+        "month": [
+            _choice(search_request, name, name, hits, dict(zip(("since", "until"), month_span(name), strict=True)))
+            for name, hits in counted.months
+        ],
+        "model": [
+            _choice(search_request, shown_model(name), name, hits, {"model": name}) for name, hits in counted.models
+        ],
+    }
     return [
         (name, choices[:MOST_CHOICES], max(0, len(choices) - MOST_CHOICES))
         for name, choices in sections.items()
@@ -201,12 +193,12 @@ def _facets(search_request: SearchRequest, counted: Facets) -> list[tuple[str, l
     ]
 
 
-def _choice(
-    search_request: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any], *, is_on: bool
-) -> FieldChoice:
+def _choice(search_request: SearchRequest, name: str, full: str, hits: int, changes: dict[str, Any]) -> FieldChoice:
     """A link that adds a filter, or removes it if it is already chosen."""
-    address = dict.fromkeys(changes, ()) if is_on else changes
-    return FieldChoice(name, full, hits, "/search" + pages.query({**search_request.address, **address}), is_on)
+    address = search_request.address
+    is_on = all(address.get(key) == value for key, value in changes.items())
+    changed = dict.fromkeys(changes, ()) if is_on else changes
+    return FieldChoice(name, full, hits, "/search" + pages.query({**address, **changed}), is_on)
 
 
 MOST_SESSIONS, MOST_PROJECTS, MOST_HITS = 7, 3, 5
