@@ -313,11 +313,8 @@ def _status(config: Config, file: SettingsFile) -> list[str]:
         lines += [] if client_settings.has_program(settings.hook) else [PROGRAM_GONE]
         lines += [HOOKS_OFF] if settings.are_hooks_off else []
     lines.append(f"status line: {settings.status_line.replace('ours', 'that of reread')}")
-    lines += (
-        ["its dialogs are in `reread approvals`, too, while `reread serve` runs"]
-        if settings.hook_at(client_settings.ASKING_EVENT)
-        else []
-    )
+    if settings.hook_at(client_settings.ASKING_EVENT):
+        lines.append("its dialogs are in `reread approvals`, too, while `reread serve` runs")
     notes = _notes(config, settings)
     return [*lines, *(["lately:"] if notes else []), *(f"  {views.text.harmless(note)}" for note in notes)]
 

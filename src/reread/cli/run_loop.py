@@ -240,19 +240,22 @@ class _Run:
             self._printer.note(f"  {name} {_STEERING[name]}", "dim")
             return True
         try:
-            if name == "/model":
-                await self._client.set_model(None if value == "default" else value)
-            elif name == "/mode":
-                await self._client.set_permission_mode(value)
-            elif value.isdecimal() or value in ("off", "default"):
-                await self._client.set_thinking_budget({"off": 0, "default": None}.get(value, _number(value)))
-            else:
-                raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
+            await self._steer(name, value)
         except ClientRefused as error:
             self._printer.note(f"  ✗ {error}", "red")
         else:
             self._printer.note(f"  · {name[1:]} {value}", "dim")
         return True
+
+    async def _steer(self, name: str, value: str) -> None:
+        if name == "/model":
+            await self._client.set_model(None if value == "default" else value)
+        elif name == "/mode":
+            await self._client.set_permission_mode(value)
+        elif value.isdecimal() or value in ("off", "default"):
+            await self._client.set_thinking_budget({"off": 0, "default": None}.get(value, _number(value)))
+        else:
+            raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
 
     def _show_output(self, number: int) -> bool:
         found = (

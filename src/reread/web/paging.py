@@ -184,14 +184,17 @@ class BranchPages:
             if anchor(f"agent-{agent.id}") == place:
                 turns = [made.turn(agent, turn, 1) for turn in _pieces(agent.turns)]
                 return made.agent(agent, 1)._replace(turns=turns)
-        talks: list[Conversation] = [self.session, *self.session.subagents]
-        for talk in talks:
-            for turn in self.pieces if talk is self.session else _pieces(talk.turns):
-                if any(isinstance(step, ToolCall) and place in _names(step) for step in turn.steps):
-                    items = SessionParts(self.session, parts.Sections(open_agents=False)).turn(talk, turn).items
-                    rows = [row for item in items if isinstance(item, parts.Calls) for row in item.calls]
-                    return next((row for row in rows if row.anchor == place), None)
+        for talk, turn in self._talked():
+            if any(isinstance(step, ToolCall) and place in _names(step) for step in turn.steps):
+                items = SessionParts(self.session, parts.Sections(open_agents=False)).turn(talk, turn).items
+                rows = (row for item in items if isinstance(item, parts.Calls) for row in item.calls)
+                return next((row for row in rows if row.anchor == place), None)
         return None
+
+    def _talked(self) -> Iterator[tuple[Conversation, Turn]]:
+        """The pieces of the branch, then those of the agents."""
+        yield from ((self.session, turn) for turn in self.pieces)
+        yield from ((agent, turn) for agent in self.session.subagents for turn in _pieces(agent.turns))
 
     def states(self, start: int, end: int) -> list[str]:
         """A value for each piece that changes when the piece gains something, such as a late result or agent lines."""
@@ -302,11 +305,19 @@ def _failed(
         landmark = _landmark(step)
         if landmark is not None and landmark[0] in FAILURES and step.uuid:
             yield anchor(step.uuid), within
-        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
-        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
-        if agent is not None and inside not in within:
-            for below in agent.turns:
-                yield from _failed(below, agents, (*within, inside))
+        for below, inside in _below(step, agents, within):
+            yield from _failed(below, agents, inside)
+
+
+def _below(
+    step: Step, agents: Mapping[str, Subagent], within: tuple[str, ...]
+) -> Iterator[tuple[Turn, tuple[str, ...]]]:
+    """The turns of the agent that a step started, unless it is one of those around it; with the agents around them."""
+    agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
+    inside = anchor(f"agent-{agent.id}") if agent is not None else ""
+    if agent is not None and inside not in within:
+        for turn in agent.turns:
+            yield turn, (*within, inside)
 
 
 def _height(done: int, total: int) -> int:
@@ -483,8 +494,5 @@ def _anchors(
             yield (place := anchor(step.uuid)), place, within
             if isinstance(step, ToolCall) and step.output is not None and step.output.uuid:
                 yield anchor(step.output.uuid), place, within
-        agent = agents.get(step.id or "") if isinstance(step, ToolCall) else None
-        inside = anchor(f"agent-{agent.id}") if agent is not None else ""
-        if agent is not None and inside not in within:
-            for below in agent.turns:
-                yield from _anchors(below, agents, (*within, inside))
+        for below, inside in _below(step, agents, within):
+            yield from _anchors(below, agents, inside)

@@ -76,19 +76,23 @@ def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoi
 
 
 def _turns(session: Session, turns: Iterable[Turn]) -> list[TurnSpending]:
-    agents = session.agents_by_call
-    found = []
-    for turn in turns:
-        called = (agents.get(step.id or "") for step in turn.steps if isinstance(step, ToolCall))
-        used = [session.usage_of(turn), *(each.usage for each in called if each and not each.is_recorded_inline)]
-        spent = sum(each.nanodollars or 0 for each in used)
-        if turn.prompt is None or not turn.prompt.uuid or not any(each.requests for each in used):
-            continue
-        cost = money(nano(spent), is_partial=any(each.unpriced_tokens for each in used))
-        text = shorten(turn.prompt.text[:400], 90) or "(no text)"
-        found.append(TurnSpending(turn.index, anchor(turn.prompt.uuid), text, spent, cost, 0.0))
+    found = [spent for turn in turns if (spent := _spent_in(session, turn)) is not None]
     most = max((each.nanodollars for each in found), default=0)
     return [each._replace(share=each.nanodollars / most if most else 0.0) for each in found]
+
+
+def _spent_in(session: Session, turn: Turn) -> TurnSpending | None:
+    """What a turn and the agents that it called spent; None if it has no prompt or requested nothing."""
+    if turn.prompt is None or not turn.prompt.uuid:
+        return None
+    called = (session.agents_by_call.get(step.id or "") for step in turn.steps if isinstance(step, ToolCall))
+    used = [session.usage_of(turn), *(each.usage for each in called if each and not each.is_recorded_inline)]
+    if not any(each.requests for each in used):
+        return None
+    spent = sum(each.nanodollars or 0 for each in used)
+    cost = money(nano(spent), is_partial=any(each.unpriced_tokens for each in used))
+    text = shorten(turn.prompt.text[:400], 90) or "(no text)"
+    return TurnSpending(turn.index, anchor(turn.prompt.uuid), text, spent, cost, 0.0)
 
 
 def _shares(session: Session, report: CacheReport) -> Iterable[tuple[str, str, str]]:
