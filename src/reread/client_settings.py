@@ -410,15 +410,15 @@ BACKUP = ".reread-backup"
 NEW = "{}\n"
 
 
-class SettingsChange:
-    """A change of the file: its bytes before (None: no file) and after."""
+class SettingsChange(NamedTuple):
+    """A change of the file."""
 
-    def __init__(self, before: bytes | None, after: bytes | None, backup: bytes | None) -> None:
-        self.before = before
-        self.after = after
-        """None to delete the file, which we made and which has nothing else."""
-        self.backup = backup
-        """The content for the backup; None if no backup is needed."""
+    before: bytes | None
+    """Its bytes; None if there is no file."""
+    after: bytes | None
+    """None to delete the file, which we made and which has nothing else."""
+    backup: bytes | None
+    """The content for the backup; None if no backup is needed."""
 
     @property
     def is_none(self) -> bool:
@@ -647,9 +647,7 @@ def undone(each: Suggestion, path: Path) -> Applied:
 def _without_draft(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes | None:
     """The file without a draft; the same if it is not in it, None if nothing else is."""
     if each.place.endswith(".json"):
-        [(outer, lists)] = json.loads(each.draft).items()
-        [(inner, values)] = lists.items()
-        return file.settings(before).without_values(outer, inner, values).text.encode()
+        return file.settings(before).without_values(*_values_of(each)).text.encode()
     if each.kind is not SuggestionKind.MEMORY:
         return None if before == f"{each.draft.rstrip()}\n".encode() else before
     text = (before or b"").decode("utf-8", "surrogateescape")
@@ -661,15 +659,20 @@ def _without_draft(each: Suggestion, before: bytes | None, file: SettingsFile) -
     return after if is_there else before
 
 
+def _values_of(each: Suggestion) -> tuple[str, str, list[object]]:
+    """What a draft of settings adds: the names of an object and of a list in it, and the values."""
+    [(outer, lists)] = json.loads(each.draft).items()
+    [(inner, values)] = lists.items()
+    return outer, inner, values
+
+
 def _after(each: Suggestion, before: bytes | None, file: SettingsFile) -> bytes:
     if each.kind is SuggestionKind.MEMORY:
         return _with_line((before or b"").decode("utf-8", "surrogateescape"), each.draft).encode(
             "utf-8", "surrogateescape"
         )
     if each.place.endswith(".json"):
-        [(outer, lists)] = json.loads(each.draft).items()
-        [(inner, values)] = lists.items()
-        return file.settings(before or None).with_values(outer, inner, values).text.encode()
+        return file.settings(before or None).with_values(*_values_of(each)).text.encode()
     if before is not None:
         raise BadInput(f"{printable(str(file.path))} is there already; nothing was written")
     return f"{each.draft.rstrip()}\n".encode()

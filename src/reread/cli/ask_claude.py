@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from reread.archive.model_answers import FOLDER, ModelAnswer, keep
+from reread.billing import Prices
 from reread.billing.cost import Rated
 from reread.billing.money import in_dollars
 from reread.errors import ClientError
@@ -24,9 +25,6 @@ from reread.views.numbers import money, tokens
 
 from . import options
 from .streams import tell
-
-if TYPE_CHECKING:
-    from reread.billing import Prices
 
 _PER_TOKEN = 4
 _OVERHEAD = 500
@@ -84,16 +82,16 @@ def ask(args: options.Options, evidence: SentEvidence, prices: Prices) -> ModelA
         return None
     folder = args.config.home / FOLDER
     make_private(folder)
-    reply = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
+    reply, model, cost = asyncio.run(_answer(prompt, args.claude, args.ask_model, str(folder)))
     answer = ModelAnswer(
         about=evidence.about,
         subject=evidence.subject,
         session=evidence.session,
         time=datetime.now(UTC),
-        model=reply.model,
-        cost_usd=reply.cost_usd,
+        model=model,
+        cost_usd=cost,
         evidence=text,
-        text=reply.text,
+        text=reply,
     )
     keep(args.config.home, answer)
     return answer
@@ -109,14 +107,11 @@ def _disclosure(prompt: str, model: str | None, prices: Prices, now: datetime, t
     return f"{len(prompt):,} characters would be sent (about {tokens(size)} tokens), {expected}; {secrets}"
 
 
-class _Reply(NamedTuple):
-    text: str
-    model: str | None
-    cost_usd: str | None
-
-
-async def _answer(prompt: str, claude: str | None, model: str | None, folder: str) -> _Reply:
-    """Runs the client without tools, MCP servers and project files; every permission request is denied."""
+async def _answer(
+    prompt: str, claude: str | None, model: str | None, folder: str
+) -> tuple[str, str | None, str | None]:
+    """The text, the model and the cost in dollars. The client has no tools, MCP servers and project files, and every
+    permission request is denied."""
     options = ClientOptions(tools=(), system_prompt=_SYSTEM, strict_mcp=True, max_turns=1, setting_sources=("user",))
     texts: list[str] = []
     known, cost = model, None
@@ -131,4 +126,4 @@ async def _answer(prompt: str, claude: str | None, model: str | None, folder: st
             cost = None if event.cost_usd is None else str(event.cost_usd)
     if not texts:
         raise ClientError("the client gave no answer", None, "")
-    return _Reply("\n\n".join(texts), known, cost)
+    return "\n\n".join(texts), known, cost

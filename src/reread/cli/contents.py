@@ -6,7 +6,6 @@ import argparse
 import sys
 from contextlib import closing
 from itertools import chain
-from typing import NamedTuple
 
 from reread import archive as archives
 from reread import lazy, views
@@ -294,31 +293,24 @@ def _show_of_store(url: str, args: options.Options) -> None:
 
 
 def _show(opened: Opened, args: options.Options) -> None:
-    chosen = _chosen(opened.session, args)
+    branches, turns, marked = _chosen(opened.session, args)
     if args.json:
         kept = views.session_list.kept_fields(opened.kept) if opened.kept is not None else None
-        options.print_json(views.session_json.session_document(opened.session, chosen.branches, chosen.turns, kept))
+        options.print_json(views.session_json.session_document(opened.session, branches, turns, kept))
     else:
-        view = options.make_view(args.config, thinking=args.thinking, tools=args.tools, marked=chosen.marked)
-        options.print_lines(views.terminal.session_lines(opened.session, chosen.branches, chosen.turns, view))
+        view = options.make_view(args.config, thinking=args.thinking, tools=args.tools, marked=marked)
+        options.print_lines(views.terminal.session_lines(opened.session, branches, turns, view))
 
 
-class _Chosen(NamedTuple):
-    """The part of a session to show."""
-
-    branches: list[Branch]
-    turns: range | None
-    marked: int | None = None
-
-
-def _chosen(session: Session, args: options.Options) -> _Chosen:
+def _chosen(session: Session, args: options.Options) -> tuple[list[Branch], range | None, int | None]:
+    """The branches and turns to show, and the turn to mark."""
     if args.around is None:
         branches = chosen_branches(session, args.branch)
-        return _Chosen(branches, archives.answers.chosen_turns(args.turns, branches, "--turns"))
+        return branches, archives.answers.chosen_turns(args.turns, branches, "--turns"), None
     if args.turns:
         raise BadInput("--around and --turns both choose turns; give one of them")
     branch, index = archives.answers.place_of(session, args.around)
-    return _Chosen([branch], range(index - 1, index + 2), index)
+    return [branch], range(index - 1, index + 2), index
 
 
 def show_parser() -> options.Parser:

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import ntpath
+import posixpath
+import re
+from collections.abc import Iterable
+from pathlib import Path
 
 from reread import views
+from reread.archive import Archive, StoredSession
+from reread.config import expanded
 from reread.errors import BadInput
 from reread.marks import MarkChange
+from reread.views.mark_list import MarkedSession
 from reread.views.numbers import count
 
 from . import options
 from .options import is_agreed
 from .session_source import open_archive
 from .streams import tell_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from reread.archive import Archive, StoredSession
-    from reread.views.mark_list import MarkedSession
-import ntpath
-import posixpath
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from reread.config import expanded
-
-if TYPE_CHECKING:
-    from reread.archive import Archive
 
 PROJECTS_EXAMPLES = """\
   reread projects

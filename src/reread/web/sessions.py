@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from reread.archive import Listed, StoredSession, listing
+from reread.archive import Listed, listing
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.archive.listing import SOON, SORTS
 from reread.archive.lost_sessions import LostSession
@@ -217,16 +217,6 @@ MOST_TAGS = 300
 _SWITCHES = {"1": True, "0": False}
 
 
-class MarkForm(NamedTuple):
-    """The values for the forms of one session."""
-
-    name: str
-    stored: StoredSession
-    tags: list[str]
-    is_overtaken: bool
-    """Whether nothing was saved, because the note was changed since the form was made."""
-
-
 OVERTAKEN = "The note was changed elsewhere meanwhile, and not overwritten. Save again to put yours in its place."
 
 
@@ -234,19 +224,13 @@ async def mark(request: Request) -> Response:
     """Sets the marks of the form. The guard has checked that the form is ours."""
     form = await pages.form(request)
     site = pages.site_of(request)
-    marked = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], form)
+    name, forms, is_overtaken = await run_in_threadpool(_mark_one, site.library, request.path_params["session"], form)
     site.hub.wake()  # so that other windows show it, too
-    if not request.headers.get("x-part"):
-        if marked.is_overtaken:
-            raise BadInput(OVERTAKEN)
-        return RedirectResponse(f"/s/{marked.name}", status_code=303)
-    stored = marked.stored
-    forms = pages.render(
-        "mark.html", name=marked.name, mark=stored.mark, own_title=stored.row.title, tag_names=marked.tags
-    )
-    if marked.is_overtaken:
+    if is_overtaken and request.headers.get("x-part"):
         return HTMLResponse(forms + pages.render("problem.html", reason=OVERTAKEN), status_code=409)
-    return HTMLResponse(forms)
+    if is_overtaken:
+        raise BadInput(OVERTAKEN)
+    return HTMLResponse(forms) if request.headers.get("x-part") else RedirectResponse(f"/s/{name}", status_code=303)
 
 
 async def mark_many(request: Request) -> Response:
@@ -264,13 +248,17 @@ def tag_names(library: ArchivePool) -> list[str]:
     return library.answer("tags", lambda archive: [tag for tag, _ in archive.marks.tags()[:MOST_TAGS]])
 
 
-def _mark_one(library: ArchivePool, name: str, form: pages.Form) -> MarkForm:
+def _mark_one(library: ArchivePool, name: str, form: pages.Form) -> tuple[str, str, bool]:
+    """Its name in addresses, its forms, and whether nothing was saved, because the note was changed since the form was
+    made."""
     stored = library.find(name)
     is_overtaken = "had" in form and _plain(form["had"][0]) != _plain(stored.mark.note or "")
     if not is_overtaken:
         _mark(library, [name], form)
         stored = library.find(name)
-    return MarkForm(link_name(stored), stored, tag_names(library), is_overtaken)
+    link, title, tags = link_name(stored), stored.row.title, tag_names(library)
+    forms = pages.render("mark.html", name=link, mark=stored.mark, own_title=title, tag_names=tags)
+    return link, forms, is_overtaken
 
 
 def _plain(note: str) -> str:
