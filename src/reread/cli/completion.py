@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,7 +68,8 @@ def run_completion(arguments: list[str]) -> None:
         found, with_files = completed(arguments[1])
         options.print_lines([*map(_line, found), *([_FILES] if with_files else [])])
     elif len(arguments) == 1 and arguments[0] in SHELLS:
-        options.print_text(SHELLS[arguments[0]])
+        script = resources.files("reread.cli").joinpath("completions", f"reread.{arguments[0]}")
+        options.print_text(script.read_text("utf-8"))
     else:
         raise BadInput(f"name a shell: {', '.join(SHELLS)}; see `reread completion --help`")
 
@@ -218,47 +220,5 @@ _FIXED = {
     "completion": [(each, "") for each in ("bash", "zsh", "fish", "--line")],
 }
 """What may follow these, which have no parser."""
-_BASH = """\
-# bash completion for reread
-_reread() {
-    local IFS=$'\\n' line=${COMP_LINE:0:COMP_POINT}
-    local word=${line##*[[:space:]]} files=
-    COMPREPLY=($(reread completion --line "$line" 2>/dev/null | cut -f1))
-    case " ${COMPREPLY[*]}" in *:files) files=1; unset "COMPREPLY[${#COMPREPLY[@]}-1]" ;; esac
-    case $word in *[=:]*) COMPREPLY=("${COMPREPLY[@]#"${word%"${word##*[=:]}"}"}") ;; esac  # where bash breaks words
-    case $word in @*) compopt +o filenames 2>/dev/null ;; esac  # which would be quoted
-    [ -z "$files" ] || [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "${word##*[=:]}"))
-}
-complete -o filenames -F _reread reread
-"""
-_ZSH = """\
-#compdef reread
-_reread() {
-    local -a found
-    local line="${(j: :)words[1,CURRENT-1]} $PREFIX"
-    found=("${(@f)$(reread completion --line "$line" 2>/dev/null)}")
-    if [[ $PREFIX = --*=* ]]; then
-        found=("${(@)found#*=}")
-        compset -P 1 '*='
-    fi
-    [ "$found[-1]" != :files ] || { found[-1]=(); _files }
-    found=("${(@)found//:/\\\\:}")
-    found=("${(@)found/$'\\t'/:}")
-    _describe -V reread found
-}
-if [ "$funcstack[1]" = _reread ]; then _reread "$@"; else compdef _reread reread; fi
-"""
-_FISH = """\
-# fish completion for reread
-function __reread_offered
-    for each in (reread completion --line (commandline -cp | string collect) 2>/dev/null)
-        if test "$each" = :files
-            __fish_complete_path (commandline -ct | string replace -r '^--[^=]*=' '')
-        else
-            echo $each
-        end
-    end
-end
-complete -c reread -f -k -a '(__reread_offered)'
-"""
-SHELLS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+SHELLS = ("bash", "zsh", "fish")
+"""Their scripts are files beside this one."""
