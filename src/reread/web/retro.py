@@ -261,12 +261,12 @@ class _Asked(NamedTuple):
         return cls(form, form["by"] if form["by"] in ORDERS else ORDERS[0], stored, span)
 
 
-def _asked(request: Request) -> _Asked:
+def _asked_in(request: Request) -> _Asked:
     return _Asked.of(pages.site_of(request), {name: pages.value(request, name) for name in FIELDS})
 
 
 def retro(request: Request) -> HTMLResponse:
-    site, asked = pages.site_of(request), _asked(request)
+    site, asked = pages.site_of(request), _asked_in(request)
     try:
         found = _found(site, asked)
     except BadInput as error:
@@ -339,7 +339,7 @@ def _ledger(site: pages.Site, found: Retro, sections: RetroSections, view: View)
 
 def diff(request: Request) -> HTMLResponse:
     """What `reread retro apply` would change for a suggestion on the page, or why it cannot."""
-    site, asked = pages.site_of(request), _asked(request)
+    site, asked = pages.site_of(request), _asked_in(request)
     found = _found(site, asked)
     number = pages.number(request, "n")
     if not 1 <= number <= len(found.suggestions):
