@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -40,7 +39,7 @@ def server() -> Iterator[str]:
         try:
             urlopen(address, timeout=5).close()
             break
-        except URLError:
+        except OSError:
             time.sleep(0.2)
     yield address
     process.terminate()

@@ -7,6 +7,7 @@ response both with and without a time or both in the main conversation and in a 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -27,27 +28,30 @@ _MARK = b'put_tokens"'
 _USUAL_TIME = len("2026-01-05T09:00:00.000Z")
 
 
-class _Message(Struct, gc=False):
+class ScannedMessage(Struct, gc=False):
     id: str | None = None
     model: str | None = None
     usage: Usage | None = None
     stop_reason: str | None = None
 
 
-class _Line(Struct, gc=False):
+class ScannedLine(Struct, gc=False):
+    """What money depends on; a subclass may decode more of a line."""
+
     type: str | None = None
-    message: _Message | None = None
+    message: ScannedMessage | None = None
     timestamp: str | None = None
     is_sidechain: bool | None = field(default=None, name="isSidechain")
     version: str | None = None
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(ScannedLine).decode
 
 
-class _Rows(LinesOfResponse["_Line | Assistant"], kw_only=True):
+class ScannedRows(LinesOfResponse["ScannedLine | Assistant"], kw_only=True):
     """The rows of one response so far."""
 
+    lines: list[ScannedLine | Assistant]
     start: int
     """Where the line of the first row starts."""
     time: str | None
@@ -58,11 +62,19 @@ class _Rows(LinesOfResponse["_Line | Assistant"], kw_only=True):
 def scan(content: bytes, file: str, head: str = "") -> list[Response] | None:
     """The responses of a file, whose key is `file` and whose beginning has the digest `head`; None if the full reading
     is needed."""
-    found: dict[str, _Rows] = {}
+    found = scanned(content, file, head)
+    return None if found is None else [response for _, response in found]
+
+
+def scanned(
+    content: bytes, file: str, head: str = "", decode: Callable[[bytes], ScannedLine] = _decode
+) -> list[tuple[ScannedRows, Response]] | None:
+    """Each response with its rows, then with each advisor it asked, as `sessions.responses_in` gives them."""
+    found: dict[str, ScannedRows] = {}
     for start, end in reversed(_marked(content)):
         line = content[start:end]
         try:
-            row = _decode(line)
+            row = decode(line)
         except FAILURES:
             if not all(row.timestamp is not None and _take(found, row, start) for row in _salvaged(line)):
                 return None
@@ -93,7 +105,7 @@ def _salvaged(line: bytes) -> list[Assistant]:
     return [record for record in records.decode_all(line) if isinstance(record, Assistant)]
 
 
-def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
+def _take(found: dict[str, ScannedRows], row: ScannedLine | Assistant, start: int) -> bool:
     """Adds a row to its response. False if the row is ambiguous."""
     message = row.message
     if message is None or (usage := message.usage) is None or message.model == SYNTHETIC_MODEL:
@@ -105,7 +117,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
     if known is None:
         if not is_unique(name):
             return False
-        known = found[name] = _Rows(line=row, start=start, time=time, is_sidechain=is_sidechain)
+        known = found[name] = ScannedRows(line=row, lines=[], start=start, time=time, is_sidechain=is_sidechain)
     elif known.is_sidechain is not is_sidechain:
         return False
     elif time is None or known.time is None:
@@ -113,6 +125,7 @@ def _take(found: dict[str, _Rows], row: _Line | Assistant, start: int) -> bool:
             return False
     elif time < known.time:
         known.time = time
+    known.lines.append(row)
     known.add(row, usage, message.stop_reason, is_sidechain=is_sidechain)
     return True
 
@@ -142,21 +155,23 @@ class _Clock:
         return self._time
 
 
-def _responses(found: dict[str, _Rows], clock: _Clock, file: str, head: str) -> list[Response]:
+def _responses(
+    found: dict[str, ScannedRows], clock: _Clock, file: str, head: str
+) -> list[tuple[ScannedRows, Response]]:
     """Raises one of FAILURES if a time is ambiguous."""
     times = [_milliseconds(each.time or clock.before(each.start)) for each in found.values()]
     known = [time for time in times if time is not None]
     began, ended = min(known, default=None), max(known, default=None)
-    made: list[Response] = []
+    made: list[tuple[ScannedRows, Response]] = []
     for (key, each), time in zip(found.items(), times, strict=True):
         usage = each.usage
         model = each.line.message.model if each.line.message is not None else None
         unsure = 0 if each.stop_reason is not None else doubt(None, each.line.version, each.output)
         about: tuple[Any, ...] = (key, file, head, began, ended, time, each.is_sidechain, model, unsure, each.rows)
         response = Response(*counts_of(usage, each.web_searches), *about)
-        made.append(response)
+        made.append((each, response))
         if usage.iterations:
-            made.extend(advice(response, usage))
+            made.extend((each, part) for part in advice(response, usage))
     return made
 
 

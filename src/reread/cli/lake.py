@@ -54,8 +54,8 @@ def _add_sources(made: options.Parser) -> None:
     )
     made.option(
         "--what",
-        "ledger: tokens, cost and tool calls, no words; text: words alone; all (default)",
-        choices=("ledger", "text", "all"),
+        "cost: tokens and exact money; ledger: also tool calls and friction; text: words alone; all (default)",
+        choices=("cost", "ledger", "text", "all"),
     )
     made.option(
         "--redact",
@@ -225,18 +225,19 @@ def _narrowed(args: options.Options, *filters: str) -> bool:
 _ALIASES = {"teams": "team", "people": "person", "persons": "person"}
 
 
-_LACKS = {"text": "there are no numbers in it", "ledger": "there is no text to search"}
+_HAS = {"numbers": ("cost", "ledger", "all"), "friction": ("ledger", "all"), "text to search": ("text", "all")}
 
 
-def _refuse_built_with(lake: delta.DeltaLake, what: str) -> None:
-    if lake.last.get("what") == what:
-        raise BadInput(f"{printable(lake.uri)} was built with --what {what}; {_LACKS[what]}")
+def _require(lake: delta.DeltaLake, part: str) -> None:
+    what = lake.last.get("what")
+    if what not in _HAS[part]:
+        raise BadInput(f"{printable(lake.uri)} was built with --what {what}; it has no {part}")
 
 
 def _usage(args: options.Options, lake: delta.DeltaLake) -> None:
     by = _ALIASES.get(args.about, archives.usage_report.ALIASES.get(args.about or "day", args.about or "day"))
     filters = options.make_filter(args)._replace(sources=())
-    _refuse_built_with(lake, "text")
+    _require(lake, "numbers")
     with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
         report = answers.usage(archives.usage_report.UsageQuestion(by=by, filters=filters, zone=args.config.timezone))
     report = views.usage_table.limited(report, args.limit)
@@ -263,7 +264,7 @@ def _friction(args: options.Options, lake: delta.DeltaLake) -> None:
     if args.about is not None or _narrowed(args, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
     filters = options.make_filter(args)._replace(sources=())
-    _refuse_built_with(lake, "text")
+    _require(lake, "friction")
     with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
         weeks = answers.friction(filters, args.config.timezone)
     rows = [
@@ -290,7 +291,7 @@ _MUCH = 1_000_000_000
 def _search(args: options.Options, lake: delta.DeltaLake) -> None:
     if not any(word.strip() for word in args.about):
         raise BadInput("a word to search for is missing; quote words that stand together")
-    _refuse_built_with(lake, "ledger")
+    _require(lake, "text to search")
     if _narrowed(args, "model", "branch", "tool"):
         raise BadInput("a search of a lake takes --project, --since, --until and --limit alone")
     filters = options.make_filter(args)._replace(sources=())

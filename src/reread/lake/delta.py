@@ -59,12 +59,15 @@ class DeltaLake:
         self.uri = uri
         self.last: Mapping[str, Any] = {}
         self._builds: DeltaTable | None = None
+        self._heads: dict[str, DeltaTable] = {}
+        """The newest version of tables that were opened: each log is read once, and a change brings its table along."""
         self.versions: dict[str, int] = {}
         self._read: list[tuple[int, float]] = []
         self.refresh()
 
     def refresh(self) -> None:
         """Reads which commit is the last."""
+        self._heads.clear()
         self._builds = self._open(BUILD.name)
         rows = self._builds.to_pyarrow_table().to_pylist() if self._builds is not None else []
         self.last = max(rows, key=lambda row: row["number"], default={})
@@ -97,7 +100,13 @@ class DeltaLake:
 
     def table(self, name: str) -> DeltaTable:
         """A table in its valid version."""
-        found = self._open(name, self.versions.get(name))
+        if name == BUILD.name and self._builds is not None:
+            return self._builds
+        found = self._heads.get(name) or self._open(name)
+        if found is not None:
+            self._heads[name] = found
+            if found.version() != self.versions.get(name, found.version()):
+                found = self._open(name, self.versions[name])
         if found is None:
             raise errors.BadInput(f"{self.uri} has no table {name!r}")
         return found
@@ -128,20 +137,17 @@ class DeltaLake:
         for table in TABLES.values():
             if table is BUILD:
                 continue
-            found = self._open(table.name)
-            if found is None:
-                self._create(table)
-                self.versions.setdefault(table.name, 0)
-            else:
-                held = self.versions.setdefault(table.name, 0)
-                if found.version() != held:
-                    found.restore(held)
-                    self.versions[table.name] = self._head(table.name)
-                self._widen(table)
+            found = self._heads[table.name] = self._open(table.name) or self._create(table)
+            held = self.versions.setdefault(table.name, 0)
+            if found.version() != held:
+                found.restore(held)
+                found.update_incremental()
+            self._widen(table)
+            self._changed(table.name)
 
-    def _create(self, table: LakeTable) -> None:
+    def _create(self, table: LakeTable) -> DeltaTable:
         statistics = _STATISTICS.get(table.name)
-        DeltaTable.create(
+        return DeltaTable.create(
             f"{self.uri}/{table.name}",
             schema=Schema.from_arrow(table.schema),
             partition_by=table.partition_by,
@@ -151,15 +157,21 @@ class DeltaLake:
 
     def _widen(self, table: LakeTable) -> None:
         """Adds the columns that a lake of an earlier version lacks."""
-        found = DeltaTable(f"{self.uri}/{table.name}")
+        found = self._heads[table.name]
         held = {field.name for field in found.schema().fields}
         absent = [field for field in Schema.from_arrow(table.schema).fields if field.name not in held]
         if absent:
             found.alter.add_columns(absent)
-            self.versions[table.name] = self._head(table.name)
 
-    def _head(self, name: str) -> int:
-        return int(DeltaTable(f"{self.uri}/{name}").version())
+    def head(self, name: str) -> DeltaTable:
+        """The newest version of a table, to change it."""
+        if name not in self._heads:
+            self._heads[name] = DeltaTable(f"{self.uri}/{name}")
+        return self._heads[name]
+
+    def _changed(self, name: str) -> None:
+        """Notes the version that a change made."""
+        self.versions[name] = int(self.head(name).version())
 
     def remove(self, name: str, column: str, keys: Mapping[str, str]) -> None:
         """Removes the rows with certain values in a column; `keys` gives each value with the month that its rows are
@@ -168,8 +180,8 @@ class DeltaLake:
         for start in range(0, len(wanted), _KEYS_AT_ONCE):
             some = wanted[start : start + _KEYS_AT_ONCE]
             months = _listed({keys[key] for key in some})
-            DeltaTable(f"{self.uri}/{name}").delete(f"{MONTH} IN ({months}) AND {column} IN ({_listed(some)})")
-        self.versions[name] = self._head(name)
+            self.head(name).delete(f"{MONTH} IN ({months}) AND {column} IN ({_listed(some)})")
+        self._changed(name)
 
     def add(self, name: str, files: Iterable[WrittenFile]) -> None:
         """Adds written files to the log of their table."""
@@ -179,22 +191,23 @@ class DeltaLake:
             for each in files
         ]
         if actions:
-            table = DeltaTable(f"{self.uri}/{name}")
+            table = self.head(name)
             table.create_write_transaction(actions, "append", table.schema(), TABLES[name].partition_by)
-        self.versions[name] = self._head(name)
+            table.update_incremental()  # every other change brings its table along
+            self._changed(name)
 
     def append(self, name: str, rows: pa.Table) -> None:
-        write_deltalake(f"{self.uri}/{name}", rows, mode="append", partition_by=TABLES[name].partition_by or None)
-        self.versions[name] = self._head(name)
+        write_deltalake(self.head(name), rows, mode="append", partition_by=TABLES[name].partition_by or None)
+        self._changed(name)
 
     def overwrite(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        write_deltalake(f"{self.uri}/{name}", rows, mode="overwrite", partition_by=TABLES[name].partition_by or None)
-        self.versions[name] = self._head(name)
+        write_deltalake(self.head(name), rows, mode="overwrite", partition_by=TABLES[name].partition_by or None)
+        self._changed(name)
 
     def compact(self, name: str) -> None:
         """Joins small files."""
-        DeltaTable(f"{self.uri}/{name}").optimize.compact()
-        self.versions[name] = self._head(name)
+        self.head(name).optimize.compact()
+        self._changed(name)
 
     def commit(self, about: Mapping[str, Any]) -> None:
         """Makes the new versions of all tables visible at once. Raises RereadError, and makes nothing visible, if

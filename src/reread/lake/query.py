@@ -199,6 +199,12 @@ def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[Friction
     ]
 
 
+LINES_READ = """
+SELECT coalesce(sum(lines), 0)::BIGINT,
+    CASE WHEN count(malformed) = count(*) THEN coalesce(sum(malformed), 0)::BIGINT END
+FROM file
+"""
+"""The lines and how many of them are malformed, which a lake of cost does not know."""
 _VIEWS = {"response_now": RESPONSE_NOW, "prompt": PROMPT_ONCE, "moment": MOMENT_ONCE, "file_person": FILE_PERSON}
 LAKE_GROUPINGS = (*(by for by in usage_report.GROUPINGS if by != "machine"), "team", "person")
 _SUMS = billing_sql.sum_columns(billing_sql.DUCKDB, time="epoch_ms(owner_time)")
@@ -326,8 +332,8 @@ class LakeAnswers:
             raise errors.BadInput("five-hour windows follow from everything that was used; leave the filters out")
         self._name_models()
         self._connection.execute("CREATE OR REPLACE TEMP TABLE counted AS SELECT * FROM priced")
-        ((lines, malformed),) = self._rows("SELECT coalesce(sum(lines), 0), coalesce(sum(malformed), 0) FROM file")
-        made = usage_report.report_of(ask.by, self._cells(ask), self._prices, (int(lines), int(malformed)))
+        ((lines, malformed),) = self._rows(LINES_READ)
+        made = usage_report.report_of(ask.by, self._cells(ask), self._prices, (lines, malformed))
         if ask.by != "session":
             return made
         about = {name: about for name, *about in self._rows("SELECT id, title, project FROM session")}

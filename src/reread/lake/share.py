@@ -97,29 +97,66 @@ def take_share(jobs: Sequence[ShareJob], options: ShareOptions) -> Share:
     )
 
 
+_PARTS = {
+    "cost": {REQUEST.name},
+    "ledger": {REQUEST.name, CALL.name},
+    "text": {WORDS.name},
+    "all": {REQUEST.name, CALL.name, WORDS.name},
+}
+"""The tables that a lake has rows in besides `session` and `file`, by what it is built with."""
+_UNTOLD = {
+    SESSION.name: dict.fromkeys(row_types.UNTOLD),
+    FILE.name: {"malformed": None},
+    REQUEST.name: {"is_abandoned": None},
+}
+"""What a lake of cost does not tell, whichever way a session was read."""
+
+
 def take_session(job: ShareJob, options: ShareOptions, reader: LakeReader) -> dict[str, list[Row]] | str:
     """The rows of one session, or its mark if it is too old. Raises SourceError if a file cannot be read."""
     contents = {file.path: reader.content(file) for file in job.all}
-    session = loading.load_session(job.files, job.orphans, reader, billing.load_prices(options.prices))
-    has_text, has_ledger = options.what != "ledger", options.what != "text"
-    name = session_name(session, job.files, job.foreign)
-    rows = row_types.rows_of(session, job.all, name=name, with_texts=False, with_moments=has_ledger)
-    about = rows.session
-    if options.before is not None and about.ended is not None and about.ended < options.before:
-        return session_mark(about.uuid)
-    redactor = _redactor(options)
-    title, texts = _title_and_texts(job, session, redactor, contents) if has_text else (None, [])
+    rows, session = _read(job, options, reader, contents)
+    if options.before is not None and rows.session.ended is not None and rows.session.ended < options.before:
+        return session_mark(rows.session.uuid)
+    redactor, parts = _redactor(options), _PARTS[options.what]
+    title: str | None = None
+    texts: list[Row] = []
+    if session is not None and WORDS.name in parts:
+        title, texts = _title_and_texts(job, session, redactor, contents)
+    about = {**rows.session._asdict(), "key": job.key, "id": rows.session.uuid, "title": title}
     found = list(zip(job.all, rows.files, (contents[file.path] for file in job.all), strict=True))
-    row = {**about._asdict(), "key": job.key, "id": about.uuid, "title": title}
     made = {
-        SESSION.name: [{**_named(row, options), **_friction(rows, options, redactor)}],
-        FILE.name: [_file(*each, reader) for each in found],
-        REQUEST.name: [row for each in found for row in _requests(*each, options)] if has_ledger else [],
-        CALL.name: [_named(row, options) for each in rows.files for row in _calls(each)] if has_ledger else [],
-        WORDS.name: texts,
+        SESSION.name: [{**_named(about, options), **_friction(rows, options, redactor)}],
+        FILE.name: [_file(*each, reader, options) for each in found],
     }
-    ours = {"session": job.key, MONTH: month_of(about.started)}
-    return {name: [row | ours for row in new] for name, new in made.items()}
+    if REQUEST.name in parts:
+        made[REQUEST.name] = [row for each in found for row in _requests(*each, options)]
+    if CALL.name in parts:
+        made[CALL.name] = [_named(row, options) for each in rows.files for row in _calls(each)]
+    return _with_session({**made, WORDS.name: texts}, job, rows, options)
+
+
+def _with_session(
+    made: dict[str, list[Row]], job: ShareJob, rows: row_types.Rows, options: ShareOptions
+) -> dict[str, list[Row]]:
+    """The rows with the session and the month that they belong to, and without what a lake of cost does not tell."""
+    untold = _UNTOLD if options.what == "cost" else {}
+    ours = {"session": job.key, MONTH: month_of(rows.session.started)}
+    return {name: [row | untold.get(name, {}) | ours for row in new] for name, new in made.items()}
+
+
+def _read(
+    job: ShareJob, options: ShareOptions, reader: LakeReader, contents: dict[Path, bytes]
+) -> tuple[row_types.Rows, Session | None]:
+    """The rows of a session, and its conversation. For its cost alone the bytes may do."""
+    if options.what == "cost" and not job.orphans and not job.foreign:
+        name = job.files.id if loading.has_own_name(job.files) else None
+        found = row_types.rows_of_bytes(job.files, contents, name)
+        if found is not None:
+            return found, None
+    session = loading.load_session(job.files, job.orphans, reader, billing.load_prices(options.prices))
+    called, has_moments = session_name(session, job.files, job.foreign), CALL.name in _PARTS[options.what]
+    return row_types.rows_of(session, job.all, name=called, with_texts=False, with_moments=has_moments), session
 
 
 _NAMES = (
@@ -149,7 +186,7 @@ _FEW_BITS = 0xFFFF
 
 def _friction(rows: row_types.Rows, options: ShareOptions, redactor: secrets.Redactor | None) -> Row:
     """Prompts and moments of a session, with times in microseconds, and without words if the lake has no text."""
-    if options.what == "text":
+    if CALL.name not in _PARTS[options.what]:
         return {"typed": [], "moments": []}
     found = []
     for each in rows.moments:
@@ -167,7 +204,9 @@ def _microseconds(time: int | None) -> int | None:
     return None if time is None else time * 1000
 
 
-def _file(file: sources.SourceFile, rows: row_types.FileRows, content: bytes, reader: LakeReader) -> Row:
+def _file(
+    file: sources.SourceFile, rows: row_types.FileRows, content: bytes, reader: LakeReader, options: ShareOptions
+) -> Row:
     has_ids = file.kind in (sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT)
     return {
         "key": key_of(file.path),
@@ -176,7 +215,7 @@ def _file(file: sources.SourceFile, rows: row_types.FileRows, content: bytes, re
         "agent": file.agent,
         "size": len(content),
         "mtime_ns": file.mtime_ns,
-        "sha256": sha256(content).hexdigest(),
+        "sha256": sha256(content).hexdigest() if options.what != "cost" else None,
         "lines": rows.lines,
         "malformed": rows.malformed,
         "is_torn": rows.is_torn,

@@ -61,7 +61,7 @@ _TOKENS = {
     "web_searches": (NUMBER, "searches of the server"),
 }
 _COUNTED = {
-    "is_abandoned": (FLAG, "on a branch that was rewound"),
+    "is_abandoned": (FLAG, "on a branch that was rewound; NULL in a lake of cost"),
     "model": (TEXT, "model as the transcript names it"),
     **_TOKENS,
     "thinking": (NUMBER, "of the output, thinking; NULL where not told"),
@@ -129,9 +129,9 @@ FILE = LakeTable(
         "agent": (TEXT, "agent whose file it is"),
         "size": (NUMBER, "bytes that were read"),
         "mtime_ns": (NUMBER, "when it was last changed, in nanoseconds since 1970"),
-        "sha256": (TEXT, "digest of these bytes"),
+        "sha256": (TEXT, "digest of these bytes; NULL in a lake of cost"),
         "lines": (NUMBER, "lines"),
-        "malformed": (NUMBER, "of them no JSON"),
+        "malformed": (NUMBER, "of them no JSON; NULL in a lake of cost"),
         "is_torn": (FLAG, "ended in half a line"),
         "names": (TEXTS, "sessions that its first lines name"),
         "copy_of": (TEXT, "key of the file that holds all of it; such a file has no rows elsewhere"),
@@ -269,7 +269,7 @@ BUILD = LakeTable(
         "time": (MOMENT, "when it was committed"),
         "action": (TEXT, "build, people, forget or vacuum"),
         "engine": (TEXT, "local or spark"),
-        "what": (TEXT, "ledger, text or all"),
+        "what": (TEXT, "cost, ledger, text or all"),
         "redact": (TEXT, "secrets, all or none"),
         "sessions": (NUMBER, "sessions that were read"),
         "bytes": (NUMBER, "bytes that were read"),
@@ -286,10 +286,12 @@ SHARED = (SESSION, FILE, REQUEST, CALL, WORDS)
 TABLES = {table.name: table for table in (*SHARED, RESPONSE, USAGE_DAY, FRICTION_DAY, PERSON, FORGOTTEN, BUILD)}
 
 
-def clean(text: str) -> str:
+def _clean(value: Any) -> Any:
     """Text as valid UTF-8, which Arrow requires: lone surrogates, and bytes of file names that are not UTF-8, become
     question marks."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return list(map(_clean, value)) if isinstance(value, list | tuple) else value
 
 
 def month_of(milliseconds: int | None) -> str:
@@ -307,11 +309,11 @@ def arrow_table(table: LakeTable, rows: Sequence[Mapping[str, Any]]) -> pa.Table
 def _column(kind: pa.DataType, values: Iterable[Any]) -> pa.Array:
     if kind == MOMENT:
         return pa.array(values, pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(MOMENT)
-    if kind == TEXT:
-        return pa.array([None if value is None else clean(value) for value in values], TEXT)
-    if kind == TEXTS:
-        return pa.array([None if value is None else [clean(each) for each in value] for value in values], TEXTS)
-    return pa.array(values, kind)
+    held = list(values)
+    try:
+        return pa.array(held, kind)
+    except UnicodeEncodeError:
+        return pa.array(map(_clean, held), kind)
 
 
 def described() -> list[str]:

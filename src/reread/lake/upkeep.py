@@ -16,7 +16,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 from msgspec import Struct
 
 from reread import billing, errors
@@ -119,10 +118,10 @@ def _contradictions(lake: DeltaLake, prices: billing.Prices) -> Iterator[str]:
 
 def _changed_sources(lake: DeltaLake) -> Iterator[str | None]:
     """For each source file that still exists: None if it has the bytes that were read, else a sentence."""
-    rows = lake.rows(FILE.name, ["uri", "size", "sha256", "copy_of"]).to_pylist()
+    rows = lake.rows(FILE.name, ["uri", "size", "sha256"]).to_pylist()
     for row in rows:
         try:
-            content = content_of(row["uri"]) if row["copy_of"] is None else None
+            content = content_of(row["uri"]) if row["sha256"] is not None else None
         except errors.SourceError:
             continue
         if content is not None:
@@ -141,8 +140,8 @@ def vacuum(lake: DeltaLake, *, hours: int = RETENTION_HOURS, compacts: bool = Tr
             lake.commit({"action": "vacuum"})
     removed = 0
     for name in TABLES:
-        held, kept = DeltaTable(f"{lake.uri}/{name}"), min(hours, _LONGEST_HOURS)
-        removed += len(held.vacuum(kept, dry_run=False, enforce_retention_duration=False, full=True))
+        kept = min(hours, _LONGEST_HOURS)
+        removed += len(lake.head(name).vacuum(kept, dry_run=False, enforce_retention_duration=False, full=True))
     return removed
 
 

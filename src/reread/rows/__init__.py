@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ThoughtRow as ThoughtRow,
         TypedPrompt as TypedPrompt,
     )
+    from .of_bytes import UNTOLD as UNTOLD, rows_of_bytes as rows_of_bytes
     from .of_session import file_texts as file_texts, rows_of as rows_of
     from .session_row import SessionRow as SessionRow
 

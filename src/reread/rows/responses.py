@@ -42,7 +42,8 @@ def response_rows(
     scope = scope_of(conversation.records) if scope is None else scope
     own = _own_agent(conversation)
     for request, response in responses_in(file, conversation.requests, scope):
-        context = _context(request, response, _agent(request, own))
+        row, tools = request.winner, tools_of(request.lines)
+        context = context_of(row, tools, request.stop_reason, response, _agent(request, own))
         about: dict[str, Any] = {"is_abandoned": id(request.lines[0]) in abandoned}
         about["context"] = about["owner_context"] = numbers.setdefault(context, len(numbers))
         about["nanodollars"] = prices.cost(response, response.model, response.time)
@@ -73,8 +74,10 @@ def agents_of(conversation: Conversation) -> frozenset[str | None]:
     return frozenset(_agent(request, own) for request in conversation.requests)
 
 
-def _context(request: Request, used: Response, agent: str | None) -> RequestContext:
-    row = request.winner
+def context_of(
+    row: Any, tools: tuple[str, ...], stop_reason: str | None, used: Response, agent: str | None
+) -> RequestContext:
+    """The context of a response by the line that counts: an `Assistant`, or what a scan decodes of one."""
     return RequestContext(
         model=used.model,
         version=row.version,
@@ -85,15 +88,15 @@ def _context(request: Request, used: Response, agent: str | None) -> RequestCont
         plugin=row.attribution_plugin,
         mcp_server=row.attribution_mcp_server,
         mcp_tool=row.attribution_mcp_tool,
-        tools=_tools(request.lines),
+        tools=tools,
         speed=used.speed,
         geo=used.geo,
         tier=used.tier,
-        stop_reason=request.stop_reason,
+        stop_reason=stop_reason,
     )
 
 
-def _tools(rows: tuple[Assistant, ...]) -> tuple[str, ...]:
+def tools_of(rows: Iterable[Assistant]) -> tuple[str, ...]:
     names = {block.name for row in rows for block in row.blocks if type(block) is ToolUse and block.name}
     return tuple(sorted(names))
 
@@ -106,7 +109,7 @@ def _measured(about: Measured) -> dict[str, Any]:
         "saved": about.saved,
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
-        "recorded": _recorded(request),
+        "recorded": recorded_cost(request.winner.cost_usd),
     }
     if rebuild is None:
         return found
@@ -114,9 +117,8 @@ def _measured(about: Measured) -> dict[str, Any]:
     return {**found, **again, "by_api": rebuild.by_api}
 
 
-def _recorded(request: Request) -> int | None:
+def recorded_cost(cost: float | None) -> int | None:
     """The cost that a 1.0.x client wrote into the line, in nano-dollars; None for an amount no response can cost."""
-    cost = request.winner.cost_usd
     if cost is None or not 0 <= cost <= _DEAREST:
         return None
     return int(Decimal(str(cost)).scaleb(9).to_integral_value())
