@@ -144,7 +144,10 @@ def test_the_goal_is_the_sentence_that_comes_back_and_not_the_first_prompt() -> 
     session = build(
         a_prompt("hello"),
         a_reply("Hello."),
-        a_prompt("Thanks for that. The importer drops rows with quoted commas, please fix the importer. It is late."),
+        a_prompt(
+            "Thanks for that, and for looking at it. The importer drops rows with quoted commas, please fix the "
+            "importer. It is late."
+        ),
         a_reply("Done: the importer keeps quoted commas."),
     )
     told = summary_of(session)
@@ -164,6 +167,18 @@ def test_a_small_task_at_the_end_is_no_goal_and_a_role_is_none() -> None:
     assert summary_of(session).goal == "The importer loses rows, find out why"
 
 
+def test_a_short_prompt_is_the_goal_as_it_stands() -> None:
+    session = build(a_prompt("I've enabled tags. please push to pr and merge this"), a_reply("Merged."))
+    assert summary_of(session).goal == "I've enabled tags. please push to pr and merge this"
+    address = "https://example.org/owner/repository/issues/3"
+    session = build(
+        a_prompt(f"can you read this and tell me what goes on {address}"),
+        a_reply("It asks for a name."),
+        a_prompt("the name will break the other agent"),
+    )
+    assert summary_of(session).goal == f"Can you read this and tell me what goes on {address}"
+
+
 def test_the_goal_of_a_plan_is_its_heading() -> None:
     text = "Implement the following plan:\n\n# Plan: Fix the deletion of failed runs\n\n## Context\nA failed run stays."
     assert summary_of(build(a_prompt(text), a_reply("Done."))).goal == "Fix the deletion of failed runs"
@@ -177,6 +192,24 @@ def test_words_that_announce_work_are_no_outcome() -> None:
         a_reply("I'm on main — I need to switch to another branch first."),
     )
     assert summary_of(session).outcome == "The importer is fixed."
+    for announced in (
+        "That is all of them. Now let me write the plan.",
+        "Creating task 3: the footer.\n\nSpawning planner.",
+    ):
+        more = build(a_prompt("plan it"), a_reply("It takes two steps."), a_prompt("go"), a_reply(announced))
+        assert summary_of(more).outcome == "It takes two steps."
+    asked = build(a_prompt("go"), a_reply("All is pushed. Let me know if it fails."))
+    assert summary_of(asked).outcome == "All is pushed. Let me know if it fails."
+
+
+def test_neither_a_polite_question_nor_the_clients_own_plan_is_left_open() -> None:
+    plan = {"file_path": "/home/ann/.claude/plans/blue-otter.md", "content": "x"}
+    session = build(
+        a_prompt("go"), *ran("git commit -m x", "ok", 1), a_reply(a_tool_call("Write", plan)), a_tool_result("ok"),
+        *ran("go build -o /tmp/app-test . && /tmp/app-test aaa", "", 2, is_error=True),
+        a_reply("Done. What else would you like me to do?"),
+    )  # fmt: skip
+    assert summary_of(session).open == ()
 
 
 def test_what_another_program_may_have_committed_is_not_left_open() -> None:

@@ -1,8 +1,8 @@
 """What a session was about and what came of it, worked out from its own records, without a model.
 
-The goal is one sentence about the beginning of the session: a title, the heading of a plan, the model's restatement,
-or a sentence of the first prompt that says something. A first prompt is often a greeting or a page of pasted output, so
-the sentence is chosen whose words occur most elsewhere: in other prompts, commits, changed files and the last reply.
+The goal is about the beginning of the session: a title, the heading of a plan, the model's restatement, or the first
+prompt that says something; of a long one, which is often a page of pasted output, the sentence whose words occur most
+elsewhere: in other prompts, commits, changed files and the last reply.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from reread.sessions import CallStatus, Prompt, Said, Session, Speaker, Thought,
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
-from .friction.detection import SHELLS, DetectedCall
+from .friction.detection import SHELLS, DetectedCall, file_name
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import refused_by, why_refused
 from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
 
 _LONGEST = 240
+_SHORT = 100
+"""A prompt of so few letters is a goal as it stands."""
 _FEWEST = 3
 """A sentence with fewer words is not worth choosing."""
 _RESTATED = re.compile(
     r"\b[Tt]he user (?:now )?(?:wants|would like|is asking|asks|asked|needs|has asked|wanted)(?: for)?(?: me)? to "
-    r"([^\n]{12,300}?)(?:[.:;](?:\s|$)|\n|$)"
+    r"([^\n]{3,300}?)(?:[.:;](?:\s|$)|\n|$)"
 )
 _UNFINISHED = re.compile(r"\b(?:that|which|to|the|a|an|with|and|or|of|for|in|on|by|as)$")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _OWN = 0.6
 """The least part of a sentence that must be the person's own words, not quoted ones."""
-_NO_SENTENCE = re.compile(
-    r"[\w.-]+@[\w.-]+[: ]|[@~./]*/\S|\S+:\d+|/|<|\w+: |[\"“]|(?:you are|you're|act as|your (?:role|task|job) is) ",
-    re.IGNORECASE,
-)
-"""The beginnings of a shell's prompt, a path, a command, a line of a transcript, a quotation, and of a role."""
+_NO_SENTENCE = re.compile(r"[\w.-]+@[\w.-]+[: ]|[@~./]*/\S|\S+:\d+|/|<|\w+: |[\"“]")
+"""The beginnings of a shell's prompt, a path, a command, a line of a transcript, and a quotation."""
+_ROLE = re.compile(r"(?:you are|you're|act as|your (?:role|task|job) is) ", re.IGNORECASE)
 _POLITE = (
     "please |can you |could you |let'?s |now |we (?:need|want|should) (?:to )?"
     "|i (?:want|need|'?d like) (?:you )?(?:to )?"
@@ -57,7 +57,9 @@ _VERBS = """
 _DIRECTS = re.compile(rf"^(?:{_POLITE})?(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
 _BONUS = {"title": 1.3, "thinking": 1.25, "prompt": 1.0}
 _DIRECTED = 1.3
-_PLAN = re.compile(r"implement the following plan:?\s*\n+#+ *(?:plan:? *)?([^\n]{4,})", re.IGNORECASE)
+_PLAN = re.compile(r"implement the following plan:?\s*\n+#+ *(?:plan *:? *)?([^\n]{4,})", re.IGNORECASE)
+_COMMAND = re.compile(r"^/[\w:-]+(?:\s+[-–—]\s|\s|$)")
+"""The name of a slash command before what is asked of it."""
 
 
 class Goal(Struct, frozen=True):
@@ -100,11 +102,16 @@ def _candidates(session: Session) -> Iterator[Goal]:
 def _spoken(turn: Turn) -> list[Goal]:
     """The sentences of a turn's prompt, behind how the model restated it; of a plan, its heading."""
     prompt = turn.prompt
-    if prompt is None or prompt.kind is not Speaker.PROMPT:
+    if prompt is None or prompt.kind not in (Speaker.PROMPT, Speaker.COMMAND):
         return []
     if plan := _PLAN.match(prompt.text.lstrip()):
         return [Goal(plan[1].strip(), "prompt", prompt.uuid)]
-    sentences = [each for each in _sentences(prompt.text) if len(words_of(each)) >= _FEWEST]
+    asked = _COMMAND.sub("", prompt.text.strip())
+    if not asked:
+        return []
+    is_whole = len(asked) <= _SHORT and not _ROLE.match(asked)
+    texts = [" ".join(asked.split())] if is_whole else _sentences(asked)
+    sentences = [each for each in texts if len(words_of(prose_of(each))) >= _FEWEST and not _ROLE.match(each)]
     restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
     return [*restated[:1], *(Goal(sentence, "prompt", prompt.uuid) for sentence in sentences[:12])]
 
@@ -119,7 +126,7 @@ def _titles(session: Session) -> Iterator[Goal]:
 
 def _restated(step: Thought | Said) -> Iterator[Goal]:
     found = _RESTATED.search(step.text[:1500])
-    if found and not _UNFINISHED.search(found[1].rstrip()):
+    if found and len(words_of(found[1])) >= _FEWEST and not _UNFINISHED.search(found[1].rstrip()):
         yield Goal(found[1].strip(), "thinking", step.uuid)
 
 
@@ -177,11 +184,17 @@ _MOST_COMMANDS = 12
 _MOST_LEFT = 8
 _MOST_EXCHANGES = 6
 _ANNOUNCES = re.compile(
-    r"(?:[^.!?\n]{0,60}[—–:,.] )?(?:let me|i'll|i will|i need to|now (?:i'll|let me|i need)|need to|next,? i|retrying"
-    r"|running|checking|reading|trying)\b[^\n]*$",
+    r"\A(?:[^.!?\n]{0,60}[—–:,.] )?(?:let me(?! know)|i'll|i will|(?:i )?need to|now (?:i'll|let me|i need)|next,? i)"
+    r"\b[^\n]*\Z|(?:\A|[.!?:]\s+)(?:(?:now )?let me(?! know)|(?:retrying|running|checking|reading|trying|creating"
+    r"|spawning|starting|launching|looking|searching|writing)\b)[^.!?\n]*[.:…]*\Z",
     re.IGNORECASE,
 )
-"""A single line that says what is done next: the session ended before it was."""
+"""A single line, or the end of a reply, that says what is done next: the session ended before it was."""
+_COURTESY = re.compile(
+    r"\bwhat(?:'s| is) next\b|\b(?:what|anything|something) else\b"
+    r"|\b(?:would|'d) (?:you )?like (?:me )?to (?:do|work on)\b"
+)
+"""A question that leaves nothing open."""
 _MAY_COMMIT = re.compile(r"\b(?:push|commit|finali[sz]e|squash|release|publish)\b")
 """Commands of other programs that may commit what was changed."""
 _CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
@@ -360,7 +373,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
 
 def _outcome(steps: Sequence[SummaryStep]) -> str:
     """The last words of the model that are more than what it does next."""
-    return next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.match(step.answer)), "")
+    return next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.search(step.answer)), "")
 
 
 def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
@@ -513,8 +526,8 @@ def _last_point(turns: Sequence[Turn], outcome: str) -> Iterator[OpenPoint]:
         yield OpenPoint("it was interrupted", "interrupted")
     elif last is not None and last.prompt is not None and not last.steps:
         yield OpenPoint(f"not answered: {last.prompt.text}", "unanswered")
-    elif outcome.rstrip().endswith("?"):
-        yield OpenPoint(re.split(r"(?<=[.!?])\s+|\n", outcome.strip())[-1], "question")
+    elif (ending := _SENTENCES.split(outcome.strip())[-1]).endswith("?") and not _COURTESY.search(ending):
+        yield OpenPoint(ending, "question")
 
 
 def _uncommitted(session: Session) -> list[str]:
@@ -527,9 +540,14 @@ def _uncommitted(session: Session) -> list[str]:
         command = DetectedCall(step).command if step.name in SHELLS else ""
         if command and (is_commit(command) or any(map(_MAY_COMMIT.search, commands_in(command)))):
             has_committed, changed = has_committed or is_commit(command), []
-        elif step.name in _CHANGING and (path := _path(step)):
-            changed.append(path.replace("\\", "/").rpartition("/")[2])
+        elif step.name in _CHANGING and (path := _path(step)) and not _is_of_client(path, session):
+            changed.append(file_name(path))
     return list(dict.fromkeys(changed)) if has_committed else []
+
+
+def _is_of_client(path: str, session: Session) -> bool:
+    """Whether a file, such as a plan, is among the client's own and not in the project."""
+    return ".claude" in re.split(r"[/\\]", path) and not (session.project and path.startswith(session.project))
 
 
 def _next_steps(reply: str) -> list[str]:

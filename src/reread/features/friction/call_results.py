@@ -67,7 +67,7 @@ def _ends(output: str) -> str:
 _TEST = lazy.pattern(
     r"\b(?:(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|gotestsum)\b"
     r"|(?<![\w.-])(?:go|cargo|dotnet|swift|flutter|dart|mix|rake|make|just|mise|npm|pnpm|yarn|bun|deno|gradlew?|mvn"
-    r"|bazel)\s.*\btest)"
+    r"|bazel)\s(?:.*\s)?[\w:-]*\btest)"
 )
 _TEST_WORDS = ("test", "jest", "mocha", "tox", "nox", "cypress", "rspec", "playwright")
 _NO_TEST = lazy.pattern(
