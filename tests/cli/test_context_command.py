@@ -63,6 +63,35 @@ def test_what_was_never_used_is_listed_with_its_cost(kept: Kept) -> None:
     assert "no session" in kept("context", "--unused", "--until", "2020-01-01", "--since", "2019-01-01").out
 
 
+def test_what_takes_it_away_is_said_only_of_what_is_there_and_of_no_plugin_that_is_used(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home"))
+    (tmp_path / "home" / "skills" / "lamp").mkdir(parents=True)
+    names = ["lamp", "bundled", "tools:hammer", "tools:saw", "garden:rake", "garden:hoe"]
+    listing = an_attachment("skill_listing", content="\n".join(f"- {name}: does it" for name in names), names=names)
+    servers = an_attachment(
+        "mcp_instructions_delta", addedNames=["birds", "claude_ai_Mail", "ide"], addedBlocks=["x" * 40] * 3
+    )
+    used = [a_reply(a_tool_call("Skill", {"skill": "tools:saw"})), a_tool_result("ok")]
+    a_session(a_prompt("go"), listing, servers, *used, a_reply("Done.", usage=a_usage(2000))).write(
+        kept.claude / "projects"
+    )
+    document = kept.json("context", "--unused", "--since", "2020-01-01")
+    assert {each["name"]: each["removal"] for each in document["offered"]} == {
+        "lamp": f"delete {tmp_path / 'home' / 'skills' / 'lamp'}",
+        "bundled": None,
+        "tools:hammer": None,
+        "tools:saw": None,
+        "garden:rake": "claude plugin disable garden",
+        "garden:hoe": "claude plugin disable garden",
+        "birds": "claude mcp remove birds",
+        "claude_ai_Mail": "/mcp: turn Mail off",
+        "ide": None,
+    }
+    assert kept("context", "--unused", "--since", "2020-01-01").out.count("claude plugin disable garden") == 1
+
+
 @pytest.mark.parametrize("given", [[], ["@last", "--unused"], ["--unused", "--days", "0"]])
 def test_bad_input_is_one_sentence(kept: Kept, given: list[str]) -> None:
     ran = kept("context", *given)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.billing.cost import Rated
 from reread.features.context import (
+    AGENT,
     CHARACTERS_PER_TOKEN,
+    MCP,
     MEMORY,
     OFFERED,
+    SKILL,
     CompactionCost,
     ContextComposition,
     compactions_of,
@@ -20,6 +26,8 @@ from reread.features.context import (
     used_in,
 )
 from reread.sessions import Session, split_tool_name
+
+from .friction import client_home
 
 
 class Offered(Struct, frozen=True, kw_only=True):
@@ -38,6 +46,9 @@ class Offered(Struct, frozen=True, kw_only=True):
     """Whether the tokens of some sessions are estimated from characters."""
     nanodollars: int | None
     """Cost for a session on average: written to the cache once, read again with each request. None without a price."""
+
+    removal: str = ""
+    """What takes it away; empty if it or its plugin is in use, or comes with the client."""
 
     @property
     def is_dead_weight(self) -> bool:
@@ -70,7 +81,9 @@ class _Tally:
 def offered_in(sessions: Iterable[Session]) -> list[Offered]:
     """What was offered, the dearest first. What was used and never listed is left out: its cost is unknown."""
     tallies: dict[tuple[str, str], _Tally] = {}
+    clients = {client_home(): None}
     for session in sessions:
+        clients |= {Path(session.project) / ".claude": None} if session.project else {}
         sizes, is_estimate = _sizes(session)
         requests = [each for each in session.requests if not each.is_sidechain]
         for key, tokens in sizes.items():
@@ -82,8 +95,36 @@ def offered_in(sessions: Iterable[Session]) -> list[Offered]:
             tally = tallies.setdefault(key, _Tally())
             tally.uses += number
             tally.last = max(filter(None, (tally.last, session.ended)), default=None)
-    found = [_offered(*key, tally) for key, tally in tallies.items() if tally.tokens]
+    in_use = {plugin for (_, name), tally in tallies.items() if tally.uses and (plugin := _plugin(name))}
+    listed = [_offered(*key, tally) for key, tally in tallies.items() if tally.tokens]
+    found = [replace(each, removal=_removal(each, in_use, clients)) for each in listed]
     return sorted(found, key=lambda each: (-(each.nanodollars or 0) * each.sessions, -each.tokens, each.name))
+
+
+def _plugin(name: str) -> str:
+    """The plugin that a skill, an agent or a server belongs to; empty if to none."""
+    parts = re.split("[:_]", name) if name.startswith("plugin_") else name.split(":")
+    plugin, *rest = parts[1:] if parts[0] == "plugin" else parts
+    return plugin if rest else ""
+
+
+def _removal(each: Offered, plugins_in_use: set[str], clients: Iterable[Path]) -> str:
+    """A rule that denies would not do: what is denied is offered all the same."""
+    plugin = _plugin(each.name)
+    if not each.is_dead_weight or plugin in plugins_in_use or each.name in _OF_CLIENT:
+        return ""
+    if plugin:
+        return f"claude plugin disable {plugin}"
+    if each.kind == MCP:
+        connector = each.name.removeprefix(_CONNECTOR)
+        return f"claude mcp remove {each.name}" if connector == each.name else f"/mcp: turn {connector} off"
+    places = [client / _PLACES[each.kind].format(each.name) for client in clients]
+    return next((f"delete {place}" for place in places if place.exists()), "")
+
+
+_OF_CLIENT = frozenset({"ide", "claude-in-chrome"})
+_CONNECTOR = "claude_ai_"
+_PLACES = {SKILL: "skills/{}", AGENT: "agents/{}.md"}
 
 
 def _sizes(session: Session) -> tuple[dict[tuple[str, str], int], bool]:

@@ -51,14 +51,14 @@ def friction_notes(home: Path) -> tuple[int, ...]:
     return tuple((home / name).stat().st_size if (home / name).exists() else 0 for name in (_APPLIED, _LOOKS))
 
 
-def _client_home() -> Path:
+def client_home() -> Path:
     """Where Claude Code keeps the settings for all projects."""
     named = os.environ.get("CLAUDE_CONFIG_DIR", "").strip()
     return Path(named) if named else Path.home() / ".claude"
 
 
 def _stated(project: str | None) -> Stated:
-    return stated_in(_client_home(), is_home=True) if project is None else stated_in(Path(project))
+    return stated_in(client_home(), is_home=True) if project is None else stated_in(Path(project))
 
 
 class ArchiveFriction:
@@ -145,7 +145,7 @@ class ArchiveFriction:
 
     def planned(self, each: Suggestion) -> Applied:
         """What applying a suggestion would change in which file; raises BadInput if it cannot be applied."""
-        return applied(each, Path(each.project) if each.project else None, _client_home())
+        return applied(each, Path(each.project) if each.project else None, client_home())
 
     def apply(self, plan: Applied) -> None:
         """Writes the planned change, keeps the old file next to the new one, and notes the time.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from reread.archive.context_report import ContextAnswer, Offered
 from reread.features.context import CompactionCost, ContextComposition
 
 from .numbers import count, money, nano, tokens
-from .text import one_line, table, wrap
+from .text import hanging, one_line, table, wrap
 from .values import Document, View, dollars, each_picked, picked, when
 
 _SHOWN = 25
@@ -77,6 +78,7 @@ def offered_document(found: Sequence[Offered], days: float) -> Document:
                 **picked(each, "kind name sessions uses last_used tokens_per_session=tokens is_estimate"),
                 "cost_per_session_usd": dollars(nano(each.nanodollars)),
                 "is_dead_weight": each.is_dead_weight,
+                "removal": each.removal or None,
             }
             for each in found
         ],
@@ -98,5 +100,22 @@ def offered_lines(found: Sequence[Offered], days: float, view: View) -> Iterator
     if dead:
         total = sum(each.tokens for each in dead)
         yield from view.wrapped(
-            f"{count(len(dead), 'thing')} never used in {days:,.0f} days: {tokens(total)} tokens", "dim"
+            f"{count(len(dead), 'thing')} never used in {days:,.0f} days: {tokens(total)} tokens;"
+            " of memory files and rules only the cost is known",
+            "dim",
         )
+    for removal, group in _removals(dead).items():
+        cost = money(sum((nano(each.nanodollars) or Decimal() for each in group), Decimal()), is_partial=False)
+        many = max(each.sessions for each in group)
+        size = tokens(sum(each.tokens for each in group))
+        spared = f"{size} tokens and {cost} less in each session, as in {count(many, 'session')}"
+        yield from hanging(f"{removal}: {spared}", view.width, "  ", "    ")
+
+
+def _removals(dead: Sequence[Offered]) -> dict[str, list[Offered]]:
+    """What each removal takes away; those of one plugin go together."""
+    found: dict[str, list[Offered]] = {}
+    for each in dead:
+        if each.removal:
+            found.setdefault(each.removal, []).append(each)
+    return found
