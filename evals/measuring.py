@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -43,6 +44,16 @@ class Score(NamedTuple):
 
     def plus(self, other: Score) -> Score:
         return Score(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+def kappa(pairs: Iterable[tuple[bool, bool]]) -> float:
+    """Cohen's kappa of what two readers said of the same things; 1 if both always said the same."""
+    counts = Counter(pairs)
+    total = counts.total()
+    agreed = (counts[True, True] + counts[False, False]) / total
+    first, second = ((counts[True, True] + counts[one]) / total for one in ((True, False), (False, True)))
+    chance = first * second + (1 - first) * (1 - second)
+    return 1.0 if chance == 1 else (agreed - chance) / (1 - chance)
 
 
 class Miss(NamedTuple):

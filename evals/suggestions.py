@@ -1,8 +1,9 @@
 """Whether suggestions are worth pasting: `make eval` prints the share of them that a reader would take.
 
 Every draft that the recorded sessions of one repository, or the demonstration, lead to was judged by hand: is it true,
-is it useful, was it known already, would it do harm; by two readers, the second without having seen what the first said
-of the recorded ones. The labels name drafts by a digest and quote nothing.
+is it useful, was it known already, would it do harm; by three readers. The second had not seen what the first said of
+the recorded ones; the third had seen no verdict, only the drafts and the transcripts. The labels name drafts by a
+digest and quote nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import reread
+from measuring import kappa
 from prompts import CORPUS, LABELS, MORE
 from reread.archive import Archive
 from reread.features.friction.suggestions import MOST, Suggestion
@@ -69,7 +71,11 @@ def report(*, is_shown: bool) -> None:
             f" {harmful} harmful"
         )
     both = set.intersection(*taken.values())
-    print(f"  both readers: {len(both)} of {len(found)} worth pasting ({len(both) / max(1, len(found)):.2f})")
+    print(f"  all readers: {len(both)} of {len(found)} worth pasting ({len(both) / max(1, len(found)):.2f})")
+    keys = [each.key for each in found]
+    print(
+        f"  first and third reader: kappa {kappa([(key in taken['first'], key in taken['third']) for key in keys]):.2f}"
+    )
     for each in found if is_shown else ():
         words = f"{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}"
         print(f"\n{words}\n({each.suggestion.checked})")

@@ -24,7 +24,7 @@ from sklearn.ensemble import GradientBoostingClassifier  # type: ignore[import-u
 from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
 
 import priors
-from measuring import TEACH, TUNE, Score, interval
+from measuring import TEACH, TUNE, Score, interval, kappa
 from prompts import HERE, KINDS, Labelled, recorded, second_reader, written
 
 WEIGHTS = HERE.parent / "src" / "reread" / "features" / "friction" / "weights.json"
@@ -249,15 +249,11 @@ def _print_if_judged(kind: str, held: Sequence[Held], least: float) -> None:
 
 
 def _print_agreement(said: Sequence[tuple[bool | None, bool | None]]) -> None:
-    """Cohen's kappa where both readers were sure."""
-    pairs = Counter(pair for pair in said if None not in pair)
-    total = pairs.total()
-    agreed = (pairs[True, True] + pairs[False, False]) / total
-    first, second = ((pairs[True, True] + pairs[one]) / total for one in ((True, False), (False, True)))
-    chance = first * second + (1 - first) * (1 - second)
+    """How far two readers agree where both were sure."""
+    pairs = Counter((bool(one), bool(other)) for one, other in said if one is not None and other is not None)
     print(
-        f"  {'':12} {'both readers':22} kappa {(agreed - chance) / (1 - chance):.2f}  {pairs[True, True]} by both,"
-        f" {pairs[True, False]} by the first alone, {pairs[False, True]} by the second alone, of {total}"
+        f"  {'':12} {'both readers':22} kappa {kappa(pairs.elements()):.2f}  {pairs[True, True]} by both,"
+        f" {pairs[True, False]} by the first alone, {pairs[False, True]} by the second alone, of {pairs.total()}"
     )
 
 

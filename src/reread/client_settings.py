@@ -620,11 +620,8 @@ class Applied(NamedTuple):
 def applied(each: Suggestion, project: Path | None, home: Path) -> Applied:
     """The change for a suggestion, in its project or, for all projects, in the client's own folder.
 
-    Raises BadInput if its place is not a file of Claude Code's, if the project is not on this machine, or if the file
-    is not as expected.
+    Raises BadInput if the project is not on this machine, or if the file is not as expected.
     """
-    if each.place.startswith("~"):
-        raise BadInput(f"{each.place} is not a file of Claude Code's: copy the line into it yourself")
     if project is not None and not project.is_dir():
         raise BadInput(f"the project {printable(str(project))} is not on this machine; copy the draft yourself")
     root = project if project is not None else home

@@ -507,11 +507,16 @@ def test_what_a_hook_or_the_client_wrote_becomes_no_command() -> None:
     assert not suggested(found, SuggestionKind.COMMAND)
 
 
-def test_a_word_that_opens_sessions_becomes_a_command_with_the_steps_that_were_taken() -> None:
+def test_a_prompt_that_opens_sessions_becomes_a_command_with_the_steps_that_were_taken() -> None:
     steps = [*read("/app/notes/todo.md"), *bash("jj st"), a_reply("Acquainted.")]
-    found = [find(a_session(a_prompt("acquaint"), *steps, id=f"s{n}").build()) for n in range(3)]
-    (suggestion,) = suggested(found, SuggestionKind.COMMAND)
-    assert suggestion.place == ".claude/commands/acquaint.md"
+
+    def opened_by(prompt: str) -> list[Suggestion]:
+        found = [find(a_session(a_prompt(prompt), *steps, id=f"s{n}").build()) for n in range(5)]
+        return suggested(found, SuggestionKind.COMMAND)
+
+    (suggestion,) = opened_by("acquaint yourself with everything here")
+    assert suggestion.place == ".claude/commands/acquaint-yourself-with-everything-here.md"
+    assert opened_by("acquaint") == [], "a word is typed as fast as a command"
     assert suggestion.draft.endswith("Usually this takes:\n- Read `/app/notes/todo.md`\n- Run `jj st`\n")
 
 
@@ -531,12 +536,6 @@ def test_a_prompt_of_many_sessions_becomes_a_command() -> None:
         ".claude/commands/write-the-release-notes-from.md",
         f"{text}\n\n$ARGUMENTS",
     )
-
-
-def test_a_shell_line_typed_often_becomes_an_alias() -> None:
-    found = sessions(a_prompt("<bash-input>docker compose up -d</bash-input>"), a_prompt("ok?"), a_reply("yes"))
-    (suggestion,) = suggested(found, SuggestionKind.COMMAND)
-    assert suggestion.draft == "alias docker-compose-up-d='docker compose up -d'"
 
 
 def test_material_can_be_kept_as_rows_and_read_back() -> None:

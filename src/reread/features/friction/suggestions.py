@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -27,7 +26,6 @@ MOST = 5
 """People read a few good ones; the others are shown on request."""
 _MOST_EVIDENCE = 20
 _MEMORY, _SETTINGS = "CLAUDE.md", ".claude/settings.json"
-_FEWEST_BLOCKS = 3
 _FEWEST_LINES_TYPED = 3
 _STRESSED = "- IMPORTANT: "
 _OPENING_STEPS = 2
@@ -108,13 +106,12 @@ _NOTHING = Stated()
 class Basis(NamedTuple):
     """What suggestions are made from besides patterns."""
 
-    events: Sequence[Moment] = ()
     projects: Mapping[str, str | None] = {}
     """The project of each session."""
     stated: Mapping[str, Stated] = {}
     """What files already state, by project; `""` is for what applies to all projects."""
     by_line: Mapping[str | None, list[Moment]] = {}
-    """The same moments by the line that proves them."""
+    """All moments by the line that proves them."""
 
 
 def suggest(
@@ -123,17 +120,14 @@ def suggest(
     """Suggestions, the one that would have saved most first."""
     by_line: dict[str | None, list[Moment]] = {}
     repeated = list(patterns)
-    for event in (every := list(events)):
+    for event in events:
         by_line.setdefault(event.uuid, []).append(event)
-    given = (basis or Basis())._replace(events=every, by_line=by_line)
+    given = (basis or Basis())._replace(by_line=by_line)
     found = [
         _placed(made, pattern.sessions, given)
         for pattern in _distinct(repeated)
         if pattern.kind in _FROM and (made := _FROM[pattern.kind](pattern, given)) is not None
     ]
-    for each in _from_events(given):
-        proving = [event for uuid in each.evidence for event in by_line.get(uuid, ())]
-        found.append(_placed(each, [event.session for event in proving], given))
     found += _maps(repeated, given)
     placed = [_with_worth(each, given) for each in found]
     by_draft = {(each.project, each.place, each.draft): each for each in placed}
@@ -302,11 +296,13 @@ def _still_broken(
 
 
 def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """A command for a prompt that is typed repeatedly; with the steps that were taken for it, if it opens sessions."""
-    steps = str(pattern.details.get("steps", ""))
-    is_short = len(words_of(pattern.example)) < _FEWEST_LINES_TYPED
-    if is_short and len(pattern.sessions) < _MANY_SESSIONS and len(steps.split("\n")) < _OPENING_STEPS:
+    """A command for a prompt that is typed repeatedly; with the steps that were taken for it, if it opens sessions.
+
+    A word or two are typed as fast as a command, and the agent knows by then what is meant.
+    """
+    if len(words_of(pattern.example)) < _FEWEST_LINES_TYPED:
         return None
+    steps = str(pattern.details.get("steps", ""))
     name = _slug(pattern.example)
     listed = "".join(f"\n- {step.replace(' ', ' `', 1)}`" for step in steps.split("\n") if step)
     draft = _open_ended(pattern) + (f"\n\nUsually this takes:{listed}\n" if listed else "")
@@ -412,14 +408,6 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
         SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
     )
     return replace(made, checked=_replayed(pattern.counts, "answered {} questions", "; none was refused"))
-
-
-def _shell_line(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    name = _slug(pattern.about)
-    title = f"Typed {_times(pattern.count)} with `!`: make it an alias"
-    command = pattern.about.replace("'", "'\\''")
-    made = _made(SuggestionKind.COMMAND, pattern, title, f"alias {name}='{command}'", "~/.bashrc")
-    return replace(made, checked=_replayed(pattern.counts, "stood for {} lines"))
 
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
@@ -550,45 +538,11 @@ _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] 
     PatternKind.WORKFLOW: _workflow,
     PatternKind.AFTER_EDIT: _after_edit,
     PatternKind.PERMISSION: _permission,
-    PatternKind.SHELL_LINE: _shell_line,
     PatternKind.TOOL_ERROR: _tool_error,
     PatternKind.HABIT: _habit,
     PatternKind.WAIT: _wait,
     PatternKind.REFUSAL: _refusal,
 }
-
-
-def _from_events(basis: Basis) -> list[Suggestion]:
-    """Suggestions from moments that repeat the same thing often enough, in at least two sessions."""
-    blocked: dict[str, list[Moment]] = {}
-    for event in basis.events:
-        if event.kind is FrictionKind.HOOK_BLOCK and event.uuid is not None and event.about == "PreToolUse":
-            blocked.setdefault(event.evidence, []).append(event)
-    found = [
-        replace(
-            _gathered(same, f"A hook refused it {_times(len(same))}: say it beforehand", f"- {_sentence(said)}"),
-            kind_of_pattern=FrictionKind.HOOK_BLOCK,
-            about=said,
-        )
-        for said, same in blocked.items()
-        if len(same) >= _FEWEST_BLOCKS
-    ]
-    return [each for each in found if each.sessions > 1]
-
-
-def _gathered(events: Sequence[Moment], title: str, draft: str) -> Suggestion:
-    return Suggestion(
-        kind=SuggestionKind.MEMORY,
-        title=title,
-        draft=draft,
-        place=_MEMORY,
-        evidence=tuple(dict.fromkeys(event.uuid for event in events if event.uuid is not None))[:_MOST_EVIDENCE],
-        sessions=len({event.session for event in events}),
-        count=len(events),
-        days=len({event.time.date() for event in events if event.time is not None}),
-        matched=len(events),
-        checked=_replayed(tuple(Counter(event.session for event in events).values())),
-    )
 
 
 def _sentence(text: str) -> str:

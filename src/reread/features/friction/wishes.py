@@ -93,7 +93,6 @@ _COUNTED = {
     PatternKind.WORKFLOW: "chains",
     PatternKind.AFTER_EDIT: "after_edits",
     PatternKind.PERMISSION: "permissions",
-    PatternKind.SHELL_LINE: "shell_lines",
 }
 
 
@@ -122,9 +121,7 @@ def _is_about(event: Moment, kind: str, about: str) -> bool:
         subject = event.details.get("target") or event.details.get("tool", "")
         is_line = kind == PatternKind.HABIT and (line == about or line.startswith(f"{about} "))
         return is_line or (kind == PatternKind.TOOL_ERROR and about == f"{event.about} {subject}")
-    if event.kind is FrictionKind.REJECTION:
-        return kind == PatternKind.REFUSAL and event.about == about
-    return kind == FrictionKind.HOOK_BLOCK and event.kind is FrictionKind.HOOK_BLOCK and event.evidence == about
+    return event.kind is FrictionKind.REJECTION and kind == PatternKind.REFUSAL and event.about == about
 
 
 _FEWEST_AFTER = 5
