@@ -12,6 +12,7 @@ from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.loading import load
 from reread.testing import Transcript, a_prompt, a_reply, a_session, a_subagent, a_tool_call
+from reread.views.session_list import listing_document
 
 OLD = "aaaa0000-1111-4222-8333-444455556666"
 MIDDLE = "bbbb0000-1111-4222-8333-444455556666"
@@ -203,3 +204,24 @@ def test_a_session_of_agents_alone_has_their_project_and_time_in_lists_and_usage
     (found,) = archive.sessions()
     assert (found.project, found.started) == ("/home/ann/shop", of(3).replace(hour=10))
     assert [(row.key, row.tokens.cost) for row in archive.usage("project").rows] == [("/home/ann/shop", found.cost)]
+
+
+def test_a_repeated_title_goes_on_with_the_second_prompt(tmp_path: Path) -> None:
+    plan = "implement the following plan"
+    for name, then in ((OLD, "now the parser"), (NEW, "now the tests")):
+        a_session(a_prompt(plan), a_reply("ok"), a_prompt(then), id=name).write(tmp_path / "projects")
+    a_session(a_prompt("another thing to do"), a_prompt("and this"), id=MIDDLE).write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        titles = {each.id: each.title for each in archive.sessions()}
+    assert titles == {OLD: f"{plan} · now the parser", NEW: f"{plan} · now the tests", MIDDLE: "another thing to do"}
+
+
+def test_copies_that_went_apart_have_names_of_their_own_in_json(tmp_path: Path) -> None:
+    for folder, reply in (("one", "yes"), ("two", "no")):
+        a_session(a_prompt("shall I?"), a_reply(reply), id=NEW).write(tmp_path / "projects" / folder)
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        rows = listing_document(archive.sessions())["sessions"]
+        assert len({row["id"] for row in rows}) == 2
+        assert all(archive.find(row["id"]).name == row["id"] for row in rows)

@@ -143,7 +143,7 @@ class Story:
         return self._add("user", message={"role": "user", "content": content}, **fields)
 
     def _prompt(self, **fields: Any) -> None:
-        self._user(self._random.choice(("the alpaca", "go on", f"an iguana {self._count}")), **fields)
+        self._user(self._random.choice(("feed the alpaca now", "go on", f"an iguana came by {self._count}")), **fields)
 
     def _reply(self, **fields: Any) -> None:
         name = self._name()
@@ -313,7 +313,7 @@ def plain_steps(number: int) -> Iterator[bytes]:
     """A prompt and a call with its result, again and again."""
     last = None
     for count in range(number):
-        for kind, content in (("user", f"the alpaca {count}"), ("assistant", ""), ("user", ""), ("assistant", "done")):
+        for kind, content in (("user", f"feed the alpaca {count}"), ("assistant", ""), ("user", ""), ("assistant", "done")):
             name = f"{count}-{kind}-{content[:4]}"
             use = {"type": "tool_use", "id": f"toolu_{count:020d}", "name": "Read", "input": {"file_path": "/a"}}
             result = {"type": "tool_result", "tool_use_id": use["id"], "content": "there"}

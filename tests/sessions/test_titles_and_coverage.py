@@ -103,8 +103,22 @@ class TestTitles:
         entries = [entry for entry, _ in reversed(self.ALL[best:])]
         assert build(*entries).title == self.ALL[best][1]
 
-    def test_without_any_it_is_the_id(self) -> None:
-        assert a_session(a_line("mode"), id="abc").build().title == "abc"
+    def test_without_any_it_is_empty(self) -> None:
+        assert a_session(a_line("mode"), id="abc").build().title == "(empty)"
+
+    @pytest.mark.parametrize(
+        ("entries", "title"),
+        [
+            ((a_prompt("hi"), a_prompt("why does the retry never stop?")), "why does the retry never stop?"),
+            ((a_prompt("hi"), a_prompt("修复登录错误")), "修复登录错误"),
+            ((*map(a_prompt, "abc"), a_prompt("a fourth prompt, too late")), "a"),
+            ((a_prompt("hi"), a_command("/review", "the parser"), a_reply("ok")), "/review the parser"),
+            ((a_prompt("hi"), a_reply("Sure. I read the parser first. Then I wait.")), "Sure. I read the parser first."),
+            ((a_prompt("hi"), a_reply("Hello!")), "hi"),
+        ],
+    )
+    def test_words_that_say_something_come_before_a_few_letters(self, entries: tuple[Entry, ...], title: str) -> None:
+        assert build(*entries).title == title
 
     def test_the_last_title_wins_and_the_records_beat_the_side_file(self) -> None:
         builder = SessionBuilder("s")
@@ -165,8 +179,8 @@ class TestTitles:
             == "Look around"
         )
 
-    def test_a_stream_without_a_prompt_is_called_by_its_first_sentence(self) -> None:
-        assert build(a_reply("**All good. I looked.**\nmore")).title == "All good."
+    def test_a_stream_without_a_prompt_is_called_by_its_first_sentences(self) -> None:
+        assert build(a_reply("**All good. I looked.**\nmore")).title == "All good. I looked."
 
     def test_a_summary_of_elsewhere_is_better_than_an_id(self) -> None:
         assert build(a_summary("x", of="elsewhere")).title == "x"

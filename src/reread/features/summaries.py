@@ -20,6 +20,7 @@ from reread.features.edits.net import FileDiff, SessionEdits
 from reread.records import AiTitle, CustomTitle
 from reread.records.state import PrLink
 from reread.sessions import CallStatus, Prompt, Said, Session, Speaker, Thought, ToolCall, Turn
+from reread.sessions.titles import NO_TITLE
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
@@ -80,7 +81,7 @@ def goal_of(session: Session, parts: Sequence[str] = ()) -> Goal:
     """
     candidates = list(_candidates(session))
     if not candidates:
-        title = session.title if session.title != session.id else ""
+        title = session.title if session.title != NO_TITLE else ""
         return Goal(_finished(title), "title") if title else Goal()
     weights = _weights([*(prompt.text for prompt in session.prompts), *parts])
     best = max(candidates, key=lambda each: _score(each, weights))

@@ -107,11 +107,13 @@ CREATE TABLE session (
     bytes INTEGER,
     driver TEXT NOT NULL,                 -- person; sdk where a person or a program can be; '' where nothing tells
     opening INTEGER,                      -- equal for equal first lines; NULL for a short one
+    second TEXT,                          -- the first prompt that the title does not tell
     UNIQUE (machine, folder, uuid)
 ) STRICT;
 CREATE INDEX session_by_opening ON session(opening, driver, started) WHERE opening NOT NULL;
 CREATE INDEX session_by_end ON session(ended);
 CREATE INDEX session_by_uuid ON session(uuid);
+CREATE INDEX session_by_title ON session(title, uuid);
 
 -- What a person typed: where its line lies. `session.prompts` counts these.
 CREATE TABLE prompt (

@@ -414,9 +414,10 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     ).fetchall()
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
+    repeated = _repeated_titles(connection, ids)
     places, driven = _other_places(connection, ids), programs(connection)
     return [
-        _session(row, noted, has_copies=row[1] in copied, is_driven=row[0] in driven)._replace(
+        _session(row, noted, repeated, has_copies=row[1] in copied, is_driven=row[0] in driven)._replace(
             places=places.get(row[0], ())
         )
         for row in rows
@@ -448,7 +449,18 @@ def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) 
     return {uuid for (uuid,) in rows}
 
 
-def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool, is_driven: bool) -> StoredSession:
+def _repeated_titles(connection: sqlite3.Connection, ids: Sequence[int]) -> set[str]:
+    """The titles, of these sessions, that several sessions have."""
+    rows = connection.execute(
+        f"""SELECT title FROM session WHERE title IN (SELECT title FROM session WHERE id IN ({integers(ids)}))
+            GROUP BY title HAVING count(DISTINCT uuid) > 1"""  # noqa: S608  integers
+    )
+    return {title for (title,) in rows}
+
+
+def _session(
+    row: Sequence[Any], noted: dict[str, Mark], repeated: set[str], *, has_copies: bool, is_driven: bool
+) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
     for name in ("versions", "models", "git_branches"):
@@ -458,6 +470,8 @@ def _session(row: Sequence[Any], noted: dict[str, Mark], *, has_copies: bool, is
     mark = noted.get(values["uuid"], NO_MARK)
     if mark.title is not None:
         values["title"] = mark.title
+    elif values["title"] in repeated and values["second"]:
+        values["title"] = f"{values['title']} · {values['second']}"
     if is_driven:
         mark = mark._replace(typed=False)
     return StoredSession(

@@ -101,11 +101,13 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
 
     def row_with(self, tail: SessionRow, names: TitleParts) -> SessionRow:
         """The row of the whole session: these lines and those behind them, which `tail` and `names` describe."""
-        first = self.row
+        first, known = self.row, self.names.renamed(names)
+        title = known.title() or first.title
         return tail._replace(
             **{name: getattr(first, name) + getattr(tail, name) for name in _SUMS},
             project=first.project,
-            title=self.names.renamed(names).title() or first.title,
+            title=title,
+            second=known.second(title),
             started=min((time for time in (first.started, tail.started) if time is not None), default=None),
             ended=max((time for time in (first.ended, tail.ended) if time is not None), default=None),
             versions=list(dict.fromkeys((*first.versions, *tail.versions))),
@@ -134,9 +136,8 @@ def _without(whole: SessionRow, rest: SessionRow) -> SessionRow:
 
 
 RowOf = Callable[[Session], SessionRow]
-_FORM = 3
-"""Version of the stored form; a part of another version is ignored and the whole file read. Version 1 miscounted text
-that had been said before and was queued to be said again."""
+_FORM = 4
+"""Version of the stored form; a part of another version is ignored and the whole file read."""
 
 
 def can_go_on(files: SessionFiles) -> bool:
@@ -227,7 +228,7 @@ def _part(
 
 def _is_known(part: ClosedPart, head: Session) -> bool:
     """Whether these lines identify the session and repeat no response; else other files or later lines are needed."""
-    if part.row.project is None or part.row.started is None or part.names.own is None or head.records[0].offset:
+    if part.row.project is None or part.row.started is None or part.names.title() is None or head.records[0].offset:
         return False
     conversations = (head, *head.agents_with_files.values())
     identities = [request.identity for each in conversations for request in each.requests]

@@ -22,6 +22,7 @@ from reread.records.conversation import ApiMessage
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import call_identity, call_names
 from reread.sessions.driver import driver_of, opening_of
+from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
@@ -226,6 +227,7 @@ def session_row(session: Session, name: str, folder: str) -> SessionRow:
         bytes=session.size,
         driver=driver_of(session),
         opening=opening_of(session),
+        second=title_parts(session).second(session.title),
     )
 
 

@@ -34,3 +34,5 @@ class SessionRow(NamedTuple):
     """What its lines say about who drove it: see `reread.sessions.driver`."""
     opening: int | None = None
     """Equal for sessions whose first prompts begin alike."""
+    second: str | None = None
+    """The first prompt that the title does not tell."""

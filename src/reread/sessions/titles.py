@@ -1,9 +1,13 @@
-"""The title of a session: the person's own title is tried first, the session id last."""
+"""The title of a session: the person's own title is tried first, then the client's, then what was said.
+
+"hi" or "go on" names nothing: words of more than a dozen characters come before shorter ones.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from reread import lazy
@@ -15,14 +19,18 @@ from .conversation import Conversation
 from .speaker import Speaker, command_arguments, command_line, prompt_text, tag
 from .values import Notice
 
+NO_TITLE = "(empty)"
 _LONGEST = 200
+_DOZEN = 12
+_EARLY = 3
+"""Among how many first prompts one that says enough is looked for."""
 _ERROR_OPENINGS = ("Invalid API key", "API Error", "Credit balance is too low", "Execution error")
 """Old clients summarised a failed session with the error text itself."""
 
 
 _MESSAGE = lazy.pattern(r"<(teammate|agent)-message\b([^>]*)>(.*?)(?:</\1-message>|$)", re.DOTALL)
 _SUMMARY = lazy.pattern(r"""\bsummary="([^"]+)\"""")
-_SENTENCE = lazy.pattern(r"(.+?[.!?…])(?:\s|$)")
+_SENTENCE = lazy.pattern(r"(.{12,}?[.!?…])(?:\s|$)")
 _MARKUP = "#*_`> -"
 _in_summary = tag("summary")
 
@@ -31,52 +39,72 @@ def title_of(
     conversation: Conversation, title_file: str | None, agents: Sequence[Subagent] = (), hint: str | None = None
 ) -> str:
     """The first choice that is not empty. An agent gives the title of a session that has no words of its own."""
-    for choice in _choices(conversation, title_file, agents):
-        if choice and choice.strip():
-            return _one_line(choice)
-    return _one_line(hint) if hint and hint.strip() else conversation.id
+    choices = (*_choices(conversation, title_file, agents), hint)
+    return next((_one_line(choice) for choice in choices if choice and choice.strip()), NO_TITLE)
 
 
 class TitleParts(NamedTuple):
-    """The parts of a title. Later lines may replace the first two; no later line changes the third."""
+    """The parts of a title. Later lines may replace the first two and add prompts; no later line changes the third."""
 
     given: str | None
     suggested: str | None
-    own: str | None
+    opening: str | None
+    prompts: tuple[str, ...]
+    """The first prompts, each as one line."""
 
     def title(self) -> str | None:
-        """The first part that is not empty; None if all are."""
-        return next((_one_line(name) for name in self if name and name.strip()), None)
+        """The first part that is not empty; None if no part says enough."""
+        said = filter(_says_enough, self.prompts[:_EARLY])
+        return next((_one_line(name) for name in (*self[:3], *said) if name and name.strip()), None)
+
+    def second(self, title: str) -> str | None:
+        """The first prompt that the title does not tell: it distinguishes sessions of a title that no person gave."""
+        return None if self.given else next((prompt for prompt in self.prompts if prompt != title), None)
 
     def renamed(self, later: TitleParts) -> TitleParts:
         """The parts after later lines."""
-        return TitleParts(later.given or self.given, later.suggested or self.suggested, self.own)
+        given, suggested = later.given or self.given, later.suggested or self.suggested
+        return TitleParts(given, suggested, self.opening, (*self.prompts, *later.prompts)[: _EARLY + 1])
 
 
 def title_parts(conversation: Conversation) -> TitleParts:
     """The parts that take precedence over what the model or an agent said."""
-    own = next((name for name in _first_words(conversation) if name and name.strip()), None)
-    return TitleParts(_last(conversation, CustomTitle), _last(conversation, AiTitle), own)
+    opening = _summary(conversation) or _leading_command(conversation)
+    prompts = tuple(_one_line(text) for text in islice(_prompts(conversation), _EARLY + 1))
+    return TitleParts(_last(conversation, CustomTitle), _last(conversation, AiTitle), opening, prompts)
 
 
 def _choices(conversation: Conversation, title_file: str | None, agents: Sequence[Subagent]) -> Iterator[str | None]:
     yield _last(conversation, CustomTitle)
     yield title_file
     yield _last(conversation, AiTitle)
-    yield from _first_words(conversation)
-    yield _last(conversation, LastPrompt)
-    yield _first_command(conversation)
-    yield from _tasks(conversation)
-    yield from (_described(agent) for agent in agents)
-    yield _first_sentence(conversation)
+    yield _summary(conversation)
+    yield _leading_command(conversation)
+    yield from filter(_says_enough, _words(conversation, agents))
+    yield from _words(conversation, agents)
+    yield _first_command(conversation, "/")
     yield from (record.text for record in conversation.beside.get(Summary, ()))
     yield from _goals(conversation)
 
 
-def _first_words(conversation: Conversation) -> Iterator[str | None]:
-    yield _summary(conversation)
-    yield _leading_command(conversation)
-    yield next((prompt.text for prompt in conversation.prompts if prompt.text.strip()), None)
+def _words(conversation: Conversation, agents: Sequence[Subagent]) -> Iterator[str]:
+    """What was said in the session, what tells most of it first."""
+    yield from islice(_prompts(conversation), _EARLY)
+    yield _last(conversation, LastPrompt) or ""
+    yield _first_command(conversation, " ")
+    yield from _tasks(conversation)
+    yield from (_described(agent) for agent in agents)
+    yield _first_sentence(conversation)
+
+
+def _says_enough(text: str) -> bool:
+    """In bytes, because four characters of Chinese say as much as a dozen Latin letters."""
+    return len(" ".join(text.split()).encode("utf-8", "replace")) > _DOZEN
+
+
+def _prompts(conversation: Conversation) -> Iterator[str]:
+    typed = (prompt.text for prompt in conversation.prompts if prompt.kind is Speaker.PROMPT)
+    return (text for text in typed if text.strip())
 
 
 _FIELD: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_title", LastPrompt: "last_prompt"}
@@ -101,14 +129,15 @@ def _summary(conversation: Conversation) -> str | None:
     return None
 
 
-def _first_command(conversation: Conversation) -> str | None:
+def _first_command(conversation: Conversation, having: str) -> str:
+    """The first command with this in it: a space, if it has an argument."""
     for turn in conversation.turns:
-        if turn.prompt is not None and turn.prompt.kind is Speaker.COMMAND:
-            return turn.prompt.text
-        for step in turn.steps:
-            if isinstance(step, Notice) and step.what == "command" and step.text.startswith("/"):
-                return step.text
-    return None
+        said = [turn.prompt.text] if turn.prompt is not None and turn.prompt.kind is Speaker.COMMAND else []
+        said += [step.text for step in turn.steps if isinstance(step, Notice) and step.what == "command"]
+        for text in said:
+            if having in text and text.startswith("/"):
+                return text
+    return ""
 
 
 def _leading_command(conversation: Conversation) -> str | None:
@@ -157,7 +186,7 @@ def _described(agent: Subagent) -> str:
 
 
 def _first_sentence(conversation: Conversation) -> str:
-    """The first sentence of the model's first words; used where no prompt is known."""
+    """The first sentences of the model's first words, until they say enough; used where no prompt does."""
     line = next((_first_line(said.text) for said in conversation.words(1) if said.text.strip()), "")
     sentence = _SENTENCE.match(line)
     return (sentence[1] if sentence else line).strip(_MARKUP)

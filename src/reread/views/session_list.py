@@ -278,7 +278,8 @@ def overview_document(
 def listed_row(each: Listed) -> Document:
     row = each.stored.row
     return {
-        **picked(row, "id=uuid project title"),
+        "id": each.id,
+        **picked(row, "project title"),
         **picked(each.stored, "started ended"),
         **picked(row, "versions prompts turns requests tool_calls tool_errors thoughts output_tokens"),
         "cost_usd": dollars(nano(row.nanodollars)),
