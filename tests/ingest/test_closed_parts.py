@@ -313,7 +313,12 @@ def plain_steps(number: int) -> Iterator[bytes]:
     """A prompt and a call with its result, again and again."""
     last = None
     for count in range(number):
-        for kind, content in (("user", f"feed the alpaca {count}"), ("assistant", ""), ("user", ""), ("assistant", "done")):
+        for kind, content in (
+            ("user", f"feed the alpaca {count}"),
+            ("assistant", ""),
+            ("user", ""),
+            ("assistant", "done"),
+        ):
             name = f"{count}-{kind}-{content[:4]}"
             use = {"type": "tool_use", "id": f"toolu_{count:020d}", "name": "Read", "input": {"file_path": "/a"}}
             result = {"type": "tool_result", "tool_use_id": use["id"], "content": "there"}

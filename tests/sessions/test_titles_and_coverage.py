@@ -113,7 +113,10 @@ class TestTitles:
             ((a_prompt("hi"), a_prompt("修复登录错误")), "修复登录错误"),
             ((*map(a_prompt, "abc"), a_prompt("a fourth prompt, too late")), "a"),
             ((a_prompt("hi"), a_command("/review", "the parser"), a_reply("ok")), "/review the parser"),
-            ((a_prompt("hi"), a_reply("Sure. I read the parser first. Then I wait.")), "Sure. I read the parser first."),
+            (
+                (a_prompt("hi"), a_reply("Sure. I read the parser first. Then I wait.")),
+                "Sure. I read the parser first.",
+            ),
             ((a_prompt("hi"), a_reply("Hello!")), "hi"),
         ],
     )

@@ -141,6 +141,8 @@ class NoticeBlock(ShownBlock, frozen=True, kw_only=True):
     """A momentary state, which disappears as soon as anything else is shown."""
     is_of_stream: bool = False
     """Whether only the stream has it: no line of a transcript does."""
+    repeats: tuple[NoticeBlock, ...] = ()
+    """All of a run of retries, if this stands for several."""
 
     @property
     def is_unsaid(self) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from msgspec.structs import replace
 
 from reread.billing import Prices, Rated
-from reread.records import Record
+from reread.records import ApiError, Record
 from reread.sessions import (
     Conversation,
     Notice,
@@ -25,6 +26,7 @@ from reread.sessions import (
     spoken_groups,
 )
 from reread.sessions.client_facts import client_facts
+from reread.sessions.turns import reason_to_retry
 
 from .model import (
     NOWHERE,
@@ -136,13 +138,17 @@ class SessionBlocks:
 
     def steps(self, steps: Iterable[Step], depth: int = 0, agent: str | None = None) -> Iterator[StepBlock]:
         record, number = None, 0
-        for step in steps:
-            number = number + 1 if step.record is record else 0
-            record = step.record
-            if isinstance(step, ToolCall):
-                yield self.call(step, depth, agent)
-            else:
-                yield _step_block(step, number, agent)
+        for reason, run in groupby(steps, _stalled):
+            if reason:
+                yield _retries(reason, [_notice_block(step, 0, agent) for step in run if isinstance(step, Notice)])
+                continue
+            for step in run:
+                number = number + 1 if step.record is record else 0
+                record = step.record
+                if isinstance(step, ToolCall):
+                    yield self.call(step, depth, agent)
+                else:
+                    yield _step_block(step, number, agent)
 
     def call(self, call: ToolCall, depth: int = 0, speaker: str | None = None) -> CallBlock:
         agent = self.session.agents_by_call.get(call.id or "")
@@ -235,15 +241,35 @@ def _step_block(step: Said | Thought | Notice, number: int, agent: str | None) -
             state=state,
             withdrawn=fate,
         )
+    return _notice_block(step, number, agent)
+
+
+def _notice_block(step: Notice, number: int, agent: str | None) -> NoticeBlock:
     return NoticeBlock(
-        key=f"notice {step.what} {key}",
-        place=place,
+        key=f"notice {step.what} {step.uuid or step.record.line} {number}",
+        place=BlockPlace(step.record, agent),
         what=step.what,
         text=step.text,
         detail=step.detail,
-        state=state,
-        withdrawn=fate,
+        state=BlockState.WHOLE if step.withdrawn is None else BlockState.WITHDRAWN,
+        withdrawn=step.withdrawn,
     )
+
+
+def _stalled(step: Step) -> str:
+    """Why the client asks the API again; empty for other steps."""
+    return reason_to_retry(step.record) if isinstance(step.record, ApiError) else ""
+
+
+def _retries(reason: str, run: Sequence[NoticeBlock]) -> NoticeBlock:
+    """One notice for a run of retries: hundreds may follow each other while a gateway is down."""
+    if len(run) == 1:
+        return run[0]
+    began, ended = run[0].place.time, run[-1].place.time
+    seconds = (ended - began).total_seconds() if began is not None and ended is not None else 0
+    lasted = f" in {seconds / 60:.0f} min" if seconds >= 90 else f" in {seconds:.0f} s"
+    detail = "\n".join(each.text for each in run)
+    return replace(run[0], text=f"{reason} · {len(run):,} retries{lasted}", detail=detail, repeats=tuple(run))
 
 
 def usage_of_lines(records: Iterable[Record], prices: Prices) -> TurnUsage:

@@ -35,6 +35,7 @@ from reread.records import (
     Unknown,
     UnknownBlock,
     User,
+    parse_or_none,
 )
 from reread.records.attachments import (
     DirectoryAttachment,
@@ -505,7 +506,22 @@ def compacted_sizes(record: CompactBoundary) -> str:
 def _retry(record: ApiError) -> str:
     attempt = f" {record.retry_attempt}" if record.retry_attempt is not None else ""
     limit = f" of {record.max_retries}" if record.max_retries is not None else ""
-    return f"API error, retry{attempt}{limit}"
+    return f"{reason_to_retry(record)}, retry{attempt}{limit}"
+
+
+def reason_to_retry(record: ApiError) -> str:
+    """`API error 529 Overloaded`, as far as the record says so."""
+    error: Any = parse_or_none(record.error) or parse_or_none(record.cause)
+    error = error if isinstance(error, dict) else {"message": error}
+    words, status = " ".join(str(error.get("formatted") or _innermost(error)).split()), str(error.get("status") or "")
+    return " ".join(each for each in ("API error", "" if words.startswith(status) else status, words) if each)
+
+
+def _innermost(error: Any) -> str:
+    """The message of the error that a chain of errors begins with."""
+    inner = error.get("error") or error.get("cause") if isinstance(error, dict) else None
+    message = error.get("message") or error.get("code") if isinstance(error, dict) else error
+    return _innermost(inner) if inner else str(message or "")
 
 
 def _first_line(text: str, tag: str) -> str:

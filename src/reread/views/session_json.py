@@ -145,7 +145,10 @@ def _words(words: WordsBlock | NoticeBlock) -> Document:
 
 
 def _notice(notice: NoticeBlock) -> Document:
-    return {"what": notice.what, "text": notice.text, **({"detail": notice.detail} if notice.detail else {})}
+    """Every record of a run of retries is told."""
+    about = {"what": notice.what, "text": notice.text, **({"detail": notice.detail} if notice.detail else {})}
+    run = [{"uuid": one.place.uuid, "timestamp": utc(one.place.time), "text": one.text} for one in notice.repeats]
+    return about | ({"retries": run} if run else {})
 
 
 def _call(call: CallBlock) -> Document:
