@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reread.archive import Archive
 from reread.sessions import Notice, Session
 from reread.sessions.client_facts import ClientFacts, client_facts
-from reread.testing import a_line, a_prompt, a_reply, an_attachment, build
+from reread.testing import a_line, a_prompt, a_reply, a_session, an_attachment, build
+from reread.views.mcp_text import Recall, heading, sessions_text
 from reread.views.session_json import session_document
+from reread.views.session_list import listing_document, marks
 from reread.views.terminal import session_lines
 from reread.views.text import Style
 from reread.views.values import View
@@ -41,6 +46,35 @@ def test_the_last_line_of_each_kind_counts() -> None:
         derived_from=("0a0a",),
     )
     assert client_facts(build(a_prompt("go"))) == ClientFacts()
+
+
+def test_a_list_names_the_session_that_goes_on(tmp_path: Path) -> None:
+    going_on = a_line("continued-in", continuedInSessionId="0b0c7e52-5a5f-4a0e-9a31-6f2f01020304")
+    a_session(a_prompt("mend the lamp please"), going_on, id="5e551011").write(tmp_path / "projects")
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        found = archive.sessions()
+        session = archive.session("5e551011")
+    assert listing_document(found)["sessions"][0]["continued_in"] == "0b0c7e52-5a5f-4a0e-9a31-6f2f01020304"
+    assert marks(found[0], datetime(2026, 1, 6, tzinfo=UTC)).count("⇢0b0c7e52")
+    recall = Recall(UTC, lambda text: text)
+    for told in (sessions_text(found, "here", recall), heading(session, recall)):
+        assert 'continued in session="0b0c7e52"' in told
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("<thinking>\nIs it lit?\n</thinking>\n\nIt is.", [("thinking", "Is it lit?"), ("text", "It is.")]),
+        ("<thinking>Is it lit?</thinking>", [("thinking", "Is it lit?")]),
+        ("Use <thinking> here", [("text", "Use <thinking> here")]),
+        ("<thinking>not closed", [("text", "<thinking>not closed")]),
+    ],
+)
+def test_a_thought_that_is_written_as_text_is_a_thought(text: str, steps: list[tuple[str, str]]) -> None:
+    session = build(a_prompt("go"), a_reply(text))
+    (turn,) = session_document(session, session.branches, None)["turns"]
+    assert [(step["kind"], step["text"]) for step in turn["steps"]] == steps
 
 
 def test_what_it_was_told_of_its_budget_and_context_is_said() -> None:

@@ -108,6 +108,7 @@ CREATE TABLE session (
     driver TEXT NOT NULL,                 -- person; sdk where a person or a program can be; '' where nothing tells
     opening INTEGER,                      -- equal for equal first lines; NULL for a short one
     second TEXT,                          -- the first prompt that the title does not tell
+    continued_in TEXT,                    -- the session that goes on with the conversation
     UNIQUE (machine, folder, uuid)
 ) STRICT;
 CREATE INDEX session_by_opening ON session(opening, driver, started) WHERE opening NOT NULL;

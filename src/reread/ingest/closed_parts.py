@@ -108,6 +108,7 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
             project=first.project,
             title=title,
             second=known.second(title),
+            continued_in=tail.continued_in or first.continued_in,
             started=min((time for time in (first.started, tail.started) if time is not None), default=None),
             ended=max((time for time in (first.ended, tail.ended) if time is not None), default=None),
             versions=list(dict.fromkeys((*first.versions, *tail.versions))),

@@ -21,6 +21,7 @@ from reread.records import Assistant, ProgressLine, QueueOperation, Record, Reda
 from reread.records.conversation import ApiMessage
 from reread.sessions import Conversation, Prompt, Session, SessionCapture, Thought, completed
 from reread.sessions.calls import call_identity, call_names
+from reread.sessions.client_facts import client_facts
 from reread.sessions.driver import driver_of, opening_of
 from reread.sessions.titles import title_parts
 from reread.sources import FileKind, SourceFile
@@ -228,6 +229,7 @@ def session_row(session: Session, name: str, folder: str) -> SessionRow:
         driver=driver_of(session),
         opening=opening_of(session),
         second=title_parts(session).second(session.title),
+        continued_in=client_facts(session).continued_in or None,
     )
 
 

@@ -36,3 +36,5 @@ class SessionRow(NamedTuple):
     """Equal for sessions whose first prompts begin alike."""
     second: str | None = None
     """The first prompt that the title does not tell."""
+    continued_in: str | None = None
+    """The session that goes on with the conversation, where the client moved it to the background."""

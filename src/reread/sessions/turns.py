@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -133,6 +134,7 @@ OPENS_TURN = TYPED | {Speaker.AGENT_PROMPT}
 _NO_RESPONSE = "No response requested."
 """Written in the model's name when a session is resumed."""
 _ERROR_OPENINGS = ("API Error", "Invalid API key", "Credit balance is too low", "Prompt is too long")
+_THOUGHT = lazy.pattern(r"<thinking>\s*(.*?)\s*</thinking>\s*", re.DOTALL)
 _TEAM_TAGS = lazy.pattern(r"</?(?:teammate|agent)-message[^>]*>")
 _MAY_GIVE_NOTICE = (System, Attachment, Unknown, QueueOperation, ContinuedIn)
 MAY_GO_UNANSWERED = frozenset({Speaker.COMMAND, Speaker.SHELL})
@@ -240,8 +242,7 @@ class TurnWriter:
             draft.has_answer = True
         steps, content = draft.steps, record.content
         if isinstance(content, str):
-            if content:
-                steps.append(Said(record=record, block=Text(text=content)))
+            steps += _said(record, Text(text=content)) if content else []
             return
         if content is None:
             steps += _unreadable(record)
@@ -249,13 +250,23 @@ class TurnWriter:
             if self._lost.has(record.message.id if record.message is not None else None, block):
                 steps.append(Notice(what="unsaid", text=UNSAID, record=record))
             elif type(block) is Text:
-                steps.append(Said(record=record, block=block))
+                steps += _said(record, block)
             elif type(block) is Thinking or type(block) is RedactedThinking:
                 steps.append(Thought(record=record, block=block))
             elif isinstance(block, ToolUse):
                 steps.append(self._call_of(block))
             else:
                 steps += attached(record, block)
+
+
+def _said(record: Assistant, block: Text) -> list[Step]:
+    """Words of the model. What models without thinking write in a tag at the beginning is a thought."""
+    text = block.as_text
+    found = _THOUGHT.match(text) if text.startswith("<thinking>") else None
+    if found is None:
+        return [Said(record=record, block=block)]
+    thought = Thought(record=record, block=Thinking(thinking=found[1]))
+    return [thought, Said(record=record, block=Text(text=text[found.end() :]))] if found.end() < len(text) else [thought]
 
 
 def _dropped(last: Record, following: Record | None) -> Notice:

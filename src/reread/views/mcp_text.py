@@ -17,6 +17,7 @@ from reread.features.edits.shell import Action
 from reread.features.summaries import Failure, RanTests, SessionSummary
 from reread.features.tool_use import Decision
 from reread.sessions import CallStatus, Prompt, Said, Session, Turn
+from reread.sessions.client_facts import client_facts
 
 from .calls import ending, summary, tool_label, without_error_tags
 from .hits import nearest_words, snippet
@@ -196,7 +197,7 @@ def sessions_text(sessions: Sequence[Listed], where: str, recall: Recall) -> str
     for each in sessions:
         row = each.stored.row
         prompts = f"{count(row.prompts, 'prompt')}{' by a program' if each.stored.mark.typed is False else ''}"
-        facts = [recall.at(each.stored.ended), prompts, _folder(row.project, recall)]
+        facts = [recall.at(each.stored.ended), prompts, _folder(row.project, recall), _goes_on(row.continued_in)]
         line = " · ".join(one_line(fact) for fact in facts if fact)
         blocks.append(f'- session="{short(row.uuid)}" · {line} · {recall.line(row.title, _PROMPT)}')
     head = f"{count(len(sessions), 'session')} of {where}, the newest first {RECORD}"
@@ -274,8 +275,13 @@ def heading(session: Session, recall: Recall) -> str:
         recall.at(session.started),
         count(len(session.prompts), "prompt"),
         DRIVEN if session.mark.typed is False else "",
+        _goes_on(client_facts(session).continued_in),
     ]
     return f"{joined(facts)} {RECORD}"
+
+
+def _goes_on(session: str | None) -> str:
+    return f'continued in session="{short(session)}"' if session else ""
 
 
 def outline_text(session: Session, recall: Recall) -> str:

@@ -53,7 +53,7 @@ def mark_lines(mark: Mark, view: View, indent: str = "") -> Iterator[str]:
 SHORT_ID = 8
 _MOST_LOST = 20
 COPIED = "*"
-LEGEND = "◇ subagents  ↩ branches  ✗ failed calls"
+LEGEND = "◇ subagents  ↩ branches  ✗ failed calls  ⇢ continued in"
 
 
 def list_lines(sessions: Iterable[Listed], view: View, now: datetime, total: int) -> Iterator[str]:
@@ -166,6 +166,7 @@ def marks(each: Listed, now: datetime, *, is_short: bool = False) -> str:
         f"◇{row.subagents}" if row.subagents else "",
         f"↩{row.branches}" if row.branches > 1 else "",
         f"✗{row.tool_errors}" if row.tool_errors else "",
+        f"⇢{one_line(row.continued_in)[:SHORT_ID]}" if row.continued_in else "",
         fate(each, now, is_short=is_short),
         "hidden" if each.stored.mark.hidden else "",
         "program" if each.stored.mark.typed is False else "",
@@ -283,7 +284,7 @@ def listed_row(each: Listed) -> Document:
         **picked(each.stored, "started ended"),
         **picked(row, "versions prompts turns requests tool_calls tool_errors thoughts output_tokens"),
         "cost_usd": dollars(nano(row.nanodollars)),
-        **picked(row, "subagents branches compactions"),
+        **picked(row, "subagents branches compactions continued_in"),
         **kept_fields(each),
     }
 
