@@ -69,6 +69,13 @@ def test_a_file_of_a_sample_is_restored_without_a_gap_and_blamed_on_its_prompt(r
     assert "Stop guessing" in run("demo", "blame", CLOCK).out
 
 
+def test_the_files_of_its_first_session_are_known_as_wholes(run: Run) -> None:
+    for command in ("restore", "blame"):
+        shown = run("demo", command, "src/lantern/retry.py")
+        assert (shown.code, "delay = min(delay + jitter, cap)" in shown.out) == (0, True)
+    assert "not known as a whole" not in run("demo", "diff", "@last").out
+
+
 def test_the_session_in_the_readme_is_that_of_the_demonstration(run: Run) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     _, _, rest = readme.partition("$ reread show @last\n")

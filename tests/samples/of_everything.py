@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from editing import patch
 from reread.testing import (
+    Entry,
     Transcript,
     a_command,
     a_compaction,
@@ -22,6 +24,54 @@ from reread.testing import (
 
 RETRY = "/home/ann/lantern/src/lantern/retry.py"
 TEST = "/home/ann/lantern/tests/test_retry.py"
+HTTP_TEST = "/home/ann/lantern/tests/test_http.py"
+RETRY_CODE = """\
+import random
+
+
+class Backoff:
+    def __init__(self, first=1.0, jitter=0.5):
+        self.first = first
+        self.jitter = jitter
+
+    def delay(self, attempt):
+        cap = 30
+        delay = self.first * 2**attempt
+        jitter = random.uniform(0, self.jitter)
+        delay = min(delay, cap) + jitter
+        return delay
+"""
+TEST_CODE = """\
+from lantern.retry import Backoff
+
+
+def test_backoff_doubles():
+    waits = [Backoff().delay(attempt) for attempt in range(8)]
+    assert max(waits) <= 30
+"""
+HTTP_TEST_CODE = """\
+from lantern.http import fetch
+
+
+def test_slow_server(clock, slow_server):
+    fetch(slow_server)
+    waited = clock.waited
+    assert waited <= 30
+"""
+
+
+def read(path: str, content: str, call: str) -> Entry:
+    """What Read told of a whole file."""
+    lines = content.split("\n")
+    file = {"filePath": path, "content": content, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+    shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+    return a_tool_result(shown, of=call, twin={"type": "text", "file": file})
+
+
+def edited(path: str, before: str, old: str, new: str, call: str) -> Entry:
+    twin = {"filePath": path, "oldString": old, "newString": new, "originalFile": before}
+    twin |= {"structuredPatch": patch(before, before.replace(old, new)), "userModified": False, "replaceAll": False}
+    return a_tool_result("The file has been updated.", of=call, twin=twin)
 
 
 def retry_session() -> Transcript:
@@ -42,9 +92,9 @@ def retry_session() -> Transcript:
             a_tool_call("Grep", {"pattern": "random\\.", "path": "src"}, id="toolu_grep"),
             usage=heavy,
         ),
-        a_tool_result("src/lantern/retry.py:31:    delay += random.uniform(0, self.jitter)", of="toolu_grep"),
-        a_tool_result("def test_backoff_doubles(): ...", of="toolu_read_test"),
-        a_tool_result("class Backoff: ...", of="toolu_read_retry"),
+        a_tool_result("src/lantern/retry.py:12:        jitter = random.uniform(0, self.jitter)", of="toolu_grep"),
+        read(TEST, TEST_CODE, "toolu_read_test"),
+        read(RETRY, RETRY_CODE, "toolu_read_retry"),
         a_reply(
             a_thought(
                 "The cap is applied first and the jitter comes on top, so a delay can exceed the limit by chance."
@@ -112,14 +162,14 @@ def retry_session() -> Transcript:
                 "Edit",
                 {
                     "file_path": RETRY,
-                    "old_string": "delay = min(delay, cap) + jitter",
-                    "new_string": "delay = min(delay + jitter, cap)",
+                    "old_string": "min(delay, cap) + jitter",
+                    "new_string": "min(delay + jitter, cap)",
                 },
                 id="toolu_edit",
             ),
             usage=light,
         ),
-        a_tool_result("The file has been updated.", of="toolu_edit"),
+        edited(RETRY, RETRY_CODE, "min(delay, cap) + jitter", "min(delay + jitter, cap)", "toolu_edit"),
         a_queued_prompt("and run the whole suite, not just that test"),
         a_reply(a_tool_call("Bash", {"command": "pytest -q"}, id="toolu_pytest"), usage=light),
         a_tool_result(
@@ -132,15 +182,12 @@ def retry_session() -> Transcript:
             "One more test relied on the old order; its expectation was off by one.",
             a_tool_call(
                 "Edit",
-                {
-                    "file_path": "/home/ann/lantern/tests/test_http.py",
-                    "old_string": "assert waited <= 30",
-                    "new_string": "assert waited <= 31",
-                },
+                {"file_path": HTTP_TEST, "old_string": "assert waited <= 30", "new_string": "assert waited <= 31"},
+                id="toolu_edit_test",
             ),
             usage=light,
         ),
-        a_tool_result("The file has been updated."),
+        edited(HTTP_TEST, HTTP_TEST_CODE, "assert waited <= 30", "assert waited <= 31", "toolu_edit_test"),
         a_reply(a_tool_call("Bash", {"command": "pytest -q --count 200"}), usage=light),
         a_tool_result("214 passed in 9.81s"),
         a_reply("All 214 tests pass, and the flaky one passed 200 times in a row.", usage=light),

@@ -34,3 +34,16 @@ def test_lost_sessions_stand_below_the_list_and_the_hits(tmp_path: Path) -> None
         assert "Marigold <b>search</b>" in found.text
         assert "deleted before reread" not in site.page("/search?q=market").text
         assert "deleted before reread" not in site.page("/search").text
+
+
+def test_home_says_which_transcripts_are_not_read_and_how_they_are_taken_in(tmp_path: Path) -> None:
+    config = tmp_path / ".claude"
+    a_session(a_prompt("go to the market"), a_reply("done"), id="kept").write(config / "projects")
+    with asking(tmp_path / "home", config) as site:
+        assert "not read" not in site.page("/").text
+    backup = config / "backup" / "june" / "projects"
+    a_session(a_prompt("what was deleted"), a_reply("yes"), id="old").write(backup)
+    with asking(tmp_path / "home", config) as site:
+        page = site.page("/")
+    assert f"1 transcript lies in {backup}, not read: `reread sync --source {backup}`" in page.text
+    assert dangers(page) == []

@@ -266,7 +266,9 @@ def _said(record: Assistant, block: Text) -> list[Step]:
     if found is None:
         return [Said(record=record, block=block)]
     thought = Thought(record=record, block=Thinking(thinking=found[1]))
-    return [thought, Said(record=record, block=Text(text=text[found.end() :]))] if found.end() < len(text) else [thought]
+    return (
+        [thought, Said(record=record, block=Text(text=text[found.end() :]))] if found.end() < len(text) else [thought]
+    )
 
 
 def _dropped(last: Record, following: Record | None) -> Notice:

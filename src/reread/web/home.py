@@ -13,8 +13,10 @@ from reread.archive import Archive, Listed
 from reread.archive.filters import Filter
 from reread.archive.listing import SOON, choice_of, count_chosen, ordered_ids
 from reread.archive.usage_report import Period, UsageRow, beginnings, counted_to, periods
+from reread.sources.beside import find_beside
 from reread.views.charts import Chart, Series
 from reread.views.charts.svg import Sheet
+from reread.views.numbers import beside_lines
 from reread.views.session_list import fate
 from reread.views.usage_table import activity_chart, charted_rows, usage_chart
 
@@ -71,6 +73,7 @@ def home(request: Request) -> HTMLResponse:
         **queue_of(site, runs),
         first=_look_first(site.library, midnight),
         secrets=secrets.answer.open if secrets else 0,
+        beside=list(beside_lines(site.library.answer("beside", lambda _: find_beside(site.settings.sources)))),
         lately=lately,
         limits=open_limits(site),
         is_past=until is not now,
