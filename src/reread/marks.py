@@ -42,7 +42,15 @@ def tag_key(tag: str) -> str:
     return tag.casefold()
 
 
-_DRIVE = lazy.pattern(r"[A-Za-z]:")
+_DRIVE = lazy.pattern(r"[A-Za-z]:(?=[/\\]|$)")
+_SHELL_DRIVE = lazy.pattern(r"/([Cc])(?=/|$)")
+"""How Git's shell calls the first drive. Other letters may well be folders of Linux, such as `/w`."""
+
+
+def spelled(path: str) -> str:
+    """The one spelling of a path: `C:\\app` for `c:\\app`, `C:/app` and `/c/app`; any path but Windows' as it is."""
+    path = _SHELL_DRIVE.sub(r"\1:", path, count=1) if path[:1] == "/" else path
+    return path[0].upper() + path[1:].replace("/", "\\") if path[1:2] == ":" and _DRIVE.match(path) else path
 
 
 def below(path: str, folder: str) -> str | None:
@@ -50,7 +58,7 @@ def below(path: str, folder: str) -> str | None:
 
     Windows accepts either slash and ignores case, and the folder may be one of another machine.
     """
-    plain, above = path.replace("\\", "/"), folder.replace("\\", "/").rstrip("/")
+    plain, above = spelled(path).replace("\\", "/"), spelled(folder).replace("\\", "/").rstrip("/")
     head, rest = plain[: len(above)], plain[len(above) :].rstrip("/")
     is_same = head == above or (_DRIVE.match(above) is not None and head.lower() == above.lower())
     return rest if is_same and rest[:1] in ("", "/") else None
@@ -72,6 +80,7 @@ class Moves(NamedTuple):
 
     def today(self, path: str) -> str:
         """A path as it is called today. One move may lead to another; each is applied once, so there is no loop."""
+        path = spelled(path)
         left = sorted(self.pairs, key=lambda pair: -len(pair[0]))  # of nested folders the inner one first
         while step := next((pair for pair in left if below(path, pair[0]) is not None), None):
             path = _joined(step[1], below(path, step[0]) or "")
@@ -80,14 +89,14 @@ class Moves(NamedTuple):
 
     def is_called(self, path: str | None, text: str) -> bool:
         """Whether a text is part of the path as it was, or as it is called today."""
-        return any(text.lower() in name.lower() for name in self._names(path))
+        return any(each.lower() in name.lower() for name in self._names(path) for each in (text, spelled(text)))
 
     def is_below(self, path: str | None, folder: str) -> bool:
         """Whether the path was in a folder, or is today; whole names are compared: `app2` is not in `app`."""
         return any(below(name, folder) is not None for name in self._names(path))
 
     def _names(self, path: str | None) -> list[str]:
-        return [path, self.today(path)] if path and self.pairs else [path or ""]
+        return [path, self.today(path)] if path else [""]
 
     def check(self, old: str, new: str) -> None:
         """Raises BadInput if this move would lead back to where it began."""

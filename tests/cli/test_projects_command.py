@@ -152,6 +152,18 @@ def test_folders_of_another_machine_are_taken_as_they_are(kept: Kept) -> None:
     assert len(ids(kept, "--project", "/home/ann/lantern")) == 3
 
 
+def test_a_folder_of_windows_is_one_however_it_is_spelled(kept: Kept) -> None:
+    for number, cwd in enumerate((r"C:\Users\ann\oak", r"c:\Users\ann\oak", "C:/Users/ann/oak", "/c/Users/ann/oak")):
+        a_session(a_prompt("x"), a_reply("y"), id=f"oak-{number}", cwd=cwd).write(kept.claude / "projects")
+    (project,) = (each for each in kept.json("projects")["projects"] if "oak" in (each["project"] or ""))
+    assert (project["project"], project["sessions"]) == (r"C:\Users\ann\oak", 4)
+    assert [row["project"] for row in kept.json("usage", "project")["rows"] if "oak" in (row["project"] or "")] == [
+        r"C:\Users\ann\oak"
+    ]
+    for asked in (r"c:\users\ann", "/c/Users/ann/oak", "C:/Users/ann/oak"):
+        assert len(ids(kept, "--project", asked)) == 4
+
+
 def test_a_name_from_here_is_made_a_full_path(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert kept("projects", "move", "old", "../new").out.endswith("from now on: no session yet\n")

@@ -176,7 +176,8 @@ def test_windows_files_are_restored_by_their_end(travel: Kept) -> None:
         travel.claude / "projects"
     )
     assert travel("restore", "app/win.txt").out.encode() == b"x\r\n"
-    assert travel("restore", path).out.encode() == b"x\r\n"
+    for spelling in (path, "c:\\work\\app\\win.txt", "C:/work/app/win.txt", "/c/work/app/win.txt"):
+        assert travel("restore", spelling).out.encode() == b"x\r\n"
 
 
 def test_a_file_that_only_a_command_made_is_restored_where_the_client_told(travel: Kept) -> None:

@@ -73,7 +73,8 @@ def test_paths_of_all_systems() -> None:
     assert absolute("./x/../b.txt", "/app") == "/app/b.txt"
     assert absolute("b.txt", None) == "b.txt"
     assert fits("C:\\App\\src\\x.py", "C:\\App\\*\\x.py")
-    assert key_of("C:\\App\\x.py") == key_of("c:/App/x.py")
+    assert key_of("C:\\App\\x.py") == key_of("c:/App/x.py") == key_of("/c/App/x.py")
+    assert key_of("/w/App/x.py") == "/w/App/x.py"
     assert key_of("/App/x.py") != key_of("/app/x.py")
     assert common_end("/a/b/c.py", "C:\\x\\b\\c.py") == 2
     assert fits("C:\\app\\src\\x.py", "src/*.py")

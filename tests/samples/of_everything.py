@@ -5,6 +5,7 @@ from __future__ import annotations
 from editing import patch
 from reread.testing import (
     Entry,
+    Json,
     Transcript,
     a_command,
     a_compaction,
@@ -63,13 +64,13 @@ def test_slow_server(clock, slow_server):
 def read(path: str, content: str, call: str) -> Entry:
     """What Read told of a whole file."""
     lines = content.split("\n")
-    file = {"filePath": path, "content": content, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+    file: Json = {"filePath": path, "content": content, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
     return a_tool_result(shown, of=call, twin={"type": "text", "file": file})
 
 
 def edited(path: str, before: str, old: str, new: str, call: str) -> Entry:
-    twin = {"filePath": path, "oldString": old, "newString": new, "originalFile": before}
+    twin: Json = {"filePath": path, "oldString": old, "newString": new, "originalFile": before}
     twin |= {"structuredPatch": patch(before, before.replace(old, new)), "userModified": False, "replaceAll": False}
     return a_tool_result("The file has been updated.", of=call, twin=twin)
 

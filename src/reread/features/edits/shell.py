@@ -11,6 +11,8 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from reread.marks import spelled
+
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -37,9 +39,8 @@ def _without_dots(path: str, separator: str) -> str:
 
 
 def key_of(path: str) -> str:
-    """The same key for all spellings of a path: either kind of slash, a drive letter in either case."""
-    key = path.replace("\\", "/")
-    return key[0].lower() + key[1:] if _DRIVE.match(key) else key
+    """The same key for all spellings of a path, with either kind of slash."""
+    return spelled(path).replace("\\", "/")
 
 
 def parts_of(path: str) -> list[str]:
