@@ -64,7 +64,13 @@ def test_slow_server(clock, slow_server):
 def read(path: str, content: str, call: str) -> Entry:
     """What Read told of a whole file."""
     lines = content.split("\n")
-    file: Json = {"filePath": path, "content": content, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+    file: Json = {
+        "filePath": path,
+        "content": content,
+        "startLine": 1,
+        "numLines": len(lines),
+        "totalLines": len(lines),
+    }
     shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
     return a_tool_result(shown, of=call, twin={"type": "text", "file": file})
 
