@@ -340,14 +340,13 @@ def test_bars_say_what_they_are_and_narrow_the_page(opened: Opened) -> None:
 
 
 def test_charts_and_tables_can_be_kept(opened: Opened) -> None:
-    page = opened.go("/usage?since=all&by=project")
+    page = opened.go("/usage?since=all&by=model")
     expect(page.locator(".second .files")).to_be_visible()
-    beginnings = {"SVG": b"<svg ", "PNG": b"\x89PNG", "CSV": b"project,"}
-    for name, beginning in beginnings.items():
-        for place in (".first", ".second"):
+    for place, by in ((".first", "model"), (".second", "project")):
+        for name, beginning in {"SVG": b"<svg ", "PNG": b"\x89PNG", "CSV": by.encode() + b","}.items():
             with page.expect_download() as kept:
                 page.locator(f"{place} .files").locator("a, button", has_text=name).click()
-            assert kept.value.suggested_filename == f"reread-usage-by-project.{name.lower()}"
+            assert kept.value.suggested_filename == f"reread-usage-by-{by}.{name.lower()}"
             assert Path(kept.value.path()).read_bytes().startswith(beginning)
 
 

@@ -34,6 +34,23 @@ from web.asking import CHANGES, READS, Asking, asking, dangers, read
 LONG = "10000000-cccc-4000-8000-000000000003"
 
 
+def test_a_refusal_is_one_place_for_keys_and_on_the_map(claude: Path, tmp_path: Path) -> None:
+    refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    a_session(
+        a_prompt("remove it"),
+        a_reply(a_tool_call("Bash", {"command": "rm -r /"}, id="t1"), uuid="call"),
+        a_tool_result(refusal, of="t1", is_error=True, twin="User rejected tool use"),
+        a_prompt("[Request interrupted by user for tool use]", uuid="twice"),
+        a_prompt("keep it"),
+        a_reply("Kept."),
+        id=LONG,
+    ).write(claude / "projects")
+    with asking(tmp_path / "home", claude) as site:
+        stops = json.loads(site.get(f"/s/{LONG}/stops").text)["failure"]
+        assert [each["to"] for each in stops] == ["m-call"]
+        assert "m-twice" not in site.get(f"/s/{LONG}/map").text
+
+
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(
     place: NavEntry, site: Asking, empty: Asking

@@ -230,8 +230,7 @@ class BranchPages:
             if turn.prompt is not None:
                 mark = MapMark("prompt", _height(done, total), shorten(turn.prompt.text[:300], 80), place)
                 found.setdefault((mark.what, mark.y), mark)
-            for number, step in enumerate(turn.steps):
-                landmark = _landmark(step)
+            for number, (step, landmark) in enumerate(_landmarks(turn)):
                 if landmark is not None:
                     where = anchor(step.uuid) if step.uuid else place
                     mark = MapMark(landmark[0], _height(done + 1 + number, total), landmark[1], where, piece)
@@ -301,8 +300,7 @@ def _names(call: ToolCall) -> tuple[str, ...]:
 def _failed(
     turn: Turn, agents: Mapping[str, Subagent], within: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for step in turn.steps:
-        landmark = _landmark(step)
+    for step, landmark in _landmarks(turn):
         if landmark is not None and landmark[0] in FAILURES and step.uuid:
             yield anchor(step.uuid), within
         for below, inside in _below(step, agents, within):
@@ -323,6 +321,17 @@ def _below(
 def _height(done: int, total: int) -> int:
     """A height on the map, rounded to three units so that marks stay apart."""
     return int(HEIGHT * done / total) // 3 * 3
+
+
+def _landmarks(turn: Turn) -> Iterator[tuple[Step, tuple[str, str] | None]]:
+    """The steps, with what went wrong at each. A refusal counts once, although the client writes twice of it: the call
+    that was refused, and that the request was interrupted."""
+    before = None
+    for step in turn.steps:
+        landmark = _landmark(step)
+        is_repeated = isinstance(step, Notice) and landmark is not None and landmark[0] == "interrupted"
+        yield step, None if is_repeated and before in ("rejected", "interrupted") else landmark
+        before = landmark[0] if landmark is not None else None
 
 
 def _landmark(step: Step) -> tuple[str, str] | None:

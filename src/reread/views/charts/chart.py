@@ -167,8 +167,11 @@ def fit(text: str, room: float, size: float, *, bold: bool = False) -> str:
 
 
 def fit_name(text: str, room: float, size: float) -> str:
-    """The same for a path or an id. Its end matters most, so the middle is cut."""
-    return _cut(plain(text), room, size, False, tail=2 / 3)
+    """The same for a path or an id. Its end matters most: of a path the first folders go, then the middle is cut."""
+    folders = plain(text).split("/")
+    shorter = (f"…/{'/'.join(folders[at:])}" for at in range(1, len(folders)))
+    whole = next((each for each in (plain(text), *shorter) if breadth(each, size) <= room), None)
+    return whole or _cut(folders[-1], room, size, False, tail=2 / 3)
 
 
 def folded(text: str, room: float, size: float) -> Iterator[str]:
