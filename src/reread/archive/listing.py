@@ -27,6 +27,7 @@ from reread.index.sessions import (
     copied_parts,
     count_sessions,
     ids_and_projects,
+    ids_in_team,
     marks,
     moves,
     named_sessions,
@@ -296,6 +297,12 @@ def listed_by_id(connection: sqlite3.Connection, ids: list[int], cleanup_days: C
             copied.get(stored.id, NOTHING_COPIED),
             is_partial=stored.row.unpriced_tokens > 0 or stored.id in suspect,
         )
+
+
+def team_of(connection: sqlite3.Connection, stored: StoredSession) -> list[StoredSession]:
+    """The sessions of its team, in the order in which they began; empty for a session without one."""
+    found = sessions_by_id(connection, ids_in_team(connection, stored.row.team)) if stored.row.team else ()
+    return [each for each in found if each.row.folder == stored.row.folder]
 
 
 def passing(connection: sqlite3.Connection, filters: Filter) -> list[StoredSession]:

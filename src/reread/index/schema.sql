@@ -109,12 +109,15 @@ CREATE TABLE session (
     opening INTEGER,                      -- equal for equal first lines; NULL for a short one
     second TEXT,                          -- the first prompt that the title does not tell
     continued_in TEXT,                    -- the session that goes on with the conversation
+    team TEXT NOT NULL,                   -- the team of sessions it is in; '' for none
+    member TEXT NOT NULL,                 -- its name there; '' for the one that started the team
     UNIQUE (machine, folder, uuid)
 ) STRICT;
 CREATE INDEX session_by_opening ON session(opening, driver, started) WHERE opening NOT NULL;
 CREATE INDEX session_by_end ON session(ended);
 CREATE INDEX session_by_uuid ON session(uuid);
 CREATE INDEX session_by_title ON session(title, uuid);
+CREATE INDEX session_by_team ON session(team) WHERE team <> '';
 
 -- What a person typed: where its line lies. `session.prompts` counts these.
 CREATE TABLE prompt (

@@ -576,6 +576,11 @@ def copied_parts(connection: sqlite3.Connection, sessions: Sequence[int]) -> dic
     return found
 
 
+def ids_in_team(connection: sqlite3.Connection, team: str) -> list[int]:
+    rows = connection.execute("SELECT id FROM session WHERE team = ? AND team <> '' ORDER BY started", (team,))
+    return [number for (number,) in rows]
+
+
 def with_suspect_output(connection: sqlite3.Connection, sessions: Sequence[int]) -> set[int]:
     """Those of some sessions that have responses with more output than was recorded."""
     rows = connection.execute(

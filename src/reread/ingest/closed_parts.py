@@ -118,6 +118,8 @@ class ClosedPart(Struct, frozen=True, kw_only=True, array_like=True):
             branches=first.branches + tail.branches - 1,  # the branch that goes on is counted in both
             driver=PERSON if PERSON in (first.driver, tail.driver) else first.driver,
             opening=first.opening,
+            team=first.team or tail.team,
+            member=first.member if first.team else tail.member,
         )
 
 

@@ -230,7 +230,17 @@ def session_row(session: Session, name: str, folder: str) -> SessionRow:
         opening=opening_of(session),
         second=title_parts(session).second(session.title),
         continued_in=client_facts(session).continued_in or None,
+        **_team(session),
     )
+
+
+def _team(session: Session) -> dict[str, str]:
+    """A member's lines name the team and the member; who started it has called a tool with the team's name."""
+    for record in session.records:
+        if record.team_name:
+            return {"team": record.team_name, "member": record.agent_name or ""}
+    inputs = (call.input for call in session.tool_calls if isinstance(call.input, dict))
+    return {"team": next((name for each in inputs if isinstance(name := each.get("team_name"), str)), "")}
 
 
 def _git_branches(session: Session) -> list[str]:

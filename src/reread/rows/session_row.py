@@ -38,3 +38,7 @@ class SessionRow(NamedTuple):
     """The first prompt that the title does not tell."""
     continued_in: str | None = None
     """The session that goes on with the conversation, where the client moved it to the background."""
+    team: str = ""
+    """The team of sessions that it started, or was started for."""
+    member: str = ""
+    """What it is called in its team; empty for the one that started the team."""

@@ -258,6 +258,11 @@ class ArchivePool:
         with self.archive() as archive:
             return archive.copies(stored)
 
+    def team(self, stored: StoredSession) -> list[StoredSession]:
+        """The sessions of its team."""
+        with self.archive() as archive:
+            return listing.team_of(archive.inner.connection, stored)
+
     def stamps(self, names: Iterable[str]) -> dict[str, Hashable]:
         """The state of each of these sessions, by name in addresses; sessions not in the archive are left out."""
         found: dict[str, Hashable] = {}

@@ -101,6 +101,7 @@ def _of_archive(site: pages.Site, pooled: PooledArchive) -> dict[str, Any]:
         "name": pooled.name,
         "mark": pooled.mark,
         "copies": site.library.copies(pooled.stored),
+        "team": site.library.team(pooled.stored),
         "folder": row.folder,
         "project": row.project or "",
         "cost": row.nanodollars,

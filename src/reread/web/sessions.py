@@ -56,6 +56,8 @@ class SessionListRow(NamedTuple):
     fate: str
     group: ProjectGroup | None
     """The group that begins with this row; None within a group."""
+    members: list[Listed]
+    """The other sessions of its team on this page, which are folded below it."""
 
 
 def sessions(request: Request) -> HTMLResponse:
@@ -203,11 +205,15 @@ def projects(site: pages.Site) -> list[str]:
 def _rows(shown: list[Listed], site: pages.Site, groups: Mapping[str, ProjectGroup] | None) -> list[SessionListRow]:
     rows: list[SessionListRow] = []
     now, before = site.settings.now, None
+    teams: dict[tuple[str, str], list[Listed]] = {}
     for each in shown:
+        row = each.stored.row
+        teams.setdefault((row.folder, row.team or row.uuid), []).append(each)
+    for first, *others in teams.values():
+        each, *members = sorted((first, *others), key=lambda one: bool(one.stored.row.member))
         begins = groups is not None and each.project != before
-        rows.append(
-            SessionListRow(each, fate(each, now), groups[each.project] if groups is not None and begins else None)
-        )
+        group = groups[each.project] if groups is not None and begins else None
+        rows.append(SessionListRow(each, fate(each, now), group, members))
         before = each.project
     return rows
 

@@ -214,6 +214,8 @@ class OutlineRow(NamedTuple):
     text: str
     time: datetime | None
     bad: int
+    is_message: bool = False
+    """Whether it is what another session of its team sent."""
 
 
 class ChangedFile(NamedTuple):

@@ -22,8 +22,9 @@ from reread.blocks.of_session import SessionBlocks
 from reread.features.edits.net import FileDiff, SessionEdits, totals
 from reread.features.edits.patches import numbered
 from reread.records import Record, User
-from reread.sessions import Branch, Conversation, Session, Subagent, Tokens, ToolCall, Turn
+from reread.sessions import Branch, Conversation, Notice, Session, Subagent, Tokens, ToolCall, Turn
 from reread.sessions.client_facts import client_facts
+from reread.sessions.speaker import Speaker, kind_of
 from reread.views.calls import shown_path
 from reread.views.numbers import count, duration, money, some, tokens
 from reread.views.session_list import DRIVEN
@@ -317,14 +318,23 @@ def _alone(rows: Iterable[parts.CallPart | parts.ThinkingPart]) -> Iterator[part
 
 
 def outline_of(turns: Iterable[Turn]) -> list[parts.OutlineRow]:
-    """A row for every prompt that can be linked to."""
+    """A row for every prompt, and for what others of its team sent, that can be linked to."""
     rows: list[parts.OutlineRow] = []
     for turn in turns:
         if turn.prompt is not None and turn.prompt.uuid:
             text = shorten(turn.prompt.text[:400], 90) or "(no text)"
             bad = sum(isinstance(step, ToolCall) and step.status in parts.BAD for step in turn.steps)
             rows.append(parts.OutlineRow(anchor(turn.prompt.uuid), turn.index, text, turn.prompt.time, bad))
+        for step in turn.steps:
+            if isinstance(step, Notice) and step.uuid and _is_message(step):
+                text = shorten(step.text[:400], 90) or "(no text)"
+                rows.append(parts.OutlineRow(anchor(step.uuid), turn.index, text, step.record.time, 0, is_message=True))
     return rows
+
+
+def _is_message(notice: Notice) -> bool:
+    """Whether another session of its team sent it."""
+    return isinstance(notice.record, User) and kind_of(notice.record) is Speaker.TEAMMATE
 
 
 def branch_anchor(name: str) -> str:
