@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def claude(tmp_path: Path) -> Path:
     lead = [a_prompt("mend the lamp with a team"), a_reply(call), a_tool_result("spawned", of="t1"), a_reply("Wait.")]
     a_session(*lead, id=LEAD, cwd="/p").write(projects)
     for name, member in ((ONE, "trimmer"), (TWO, "painter")):
-        about = {"teamName": TEAM, "agentName": member}
+        about: dict[str, Any] = {"teamName": TEAM, "agentName": member}
         told = f'<teammate-message teammate_id="lead" summary="Do it">\nplease be a {member}\n</teammate-message>'
         talk = [a_prompt(told, uuid=f"m-{member}", **about), a_reply("Done.", **about)]
         a_session(*talk, id=name, cwd="/p").write(projects)
