@@ -87,9 +87,12 @@ def test_a_single_find_is_kept_and_a_turn_or_a_selection_is_copied_as_markdown(o
     opened.go("/s/talk-1")
     page.locator("#m-said-1").hover()
     page.locator(".tools .copy-turn").click()
-    expect(page.locator(".key-told")).to_have_text("turn 1 copied as Markdown")
+    expect(page.locator(".key-told")).to_have_text("turn 1 copied as Markdown, 2 things taken out · Copy as it is")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("## 1. You") and "I told" in copied
+    assert copied.startswith("## 1. You") and "[redacted" in copied
+    page.get_by_role("button", name="Copy as it is").click()
+    expect(page.locator(".key-told")).to_have_text("turn 1 copied as Markdown")
+    assert "[redacted" not in page.evaluate("navigator.clipboard.readText()")
     page.evaluate("getSelection().selectAllChildren(document.querySelector('#content'))")
     page.keyboard.press("y")
     expect(page.locator(".key-told")).to_contain_text("copied as Markdown")

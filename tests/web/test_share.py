@@ -101,6 +101,9 @@ def test_some_turns_of_a_branch_as_markdown(site: Asking) -> None:
     links = read(site.get("/s/talk/branches").text).links()
     left = next(found[1] for link in links if (found := re.fullmatch(r"/s/talk\?branch=(b-(?!main).+)", link)))
     assert "and then?" in site.get(f"/s/talk/markdown?turns=2&branch={left}").text
+    kept = site.get("/s/talk/markdown?turns=1&as-it-is=1").text
+    assert ONE in kept and ONE not in whole
+    assert site.get("/s/talk/markdown?turns=1").headers["x-taken-out"] == "2"
     assert site.get("/s/talk/markdown?turns=9").status_code == 400
     assert site.get("/s/talk/markdown?turns=x").status_code == 400
     assert site.get("/s/talk/markdown?turns=1&branch=none").status_code == 400

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from reread.errors import BadInput
 from reread.features.secrets import Redactor, redacted_session
-from reread.features.secrets.redact import PLACEHOLDER
+from reread.features.secrets.redact import PLACEHOLDER, placeholders
 from reread.sessions import Branch, Session
 from reread.views.html.session import branch_anchor
 from reread.views.secret_list import left_in_export
@@ -181,7 +181,7 @@ def _made(site: pages.Site, name: str, form: ExportForm, kept: KeptFinds | None)
 
 
 def turns_markdown(request: Request) -> Response:
-    """Some turns of a branch as Markdown, for the clipboard. Not redacted, because they go no further than that."""
+    """Some turns of a branch as Markdown, for the clipboard: redacted, unless they are asked for as they are."""
     wanted = {int(part) for part in pages.value(request, "turns").split(",") if part.isdecimal() and len(part) < 9}
     with pages.site_of(request).library.session(request.path_params["session"]) as pooled:
         branch = _branch(pooled.session, pages.value(request, "branch"))
@@ -189,7 +189,9 @@ def turns_markdown(request: Request) -> Response:
         if not chosen.turns:
             raise BadInput("This branch has no such turn.")
         text = "\n".join(_turn_lines(pooled.session, chosen)).strip() + "\n"
-    return Response(text.encode("utf-8", "replace"), media_type="text/markdown")
+    text = text if pages.value(request, "as-it-is") else Redactor().redact(text)
+    taken_out = str(placeholders(text)[1].total())
+    return Response(text.encode("utf-8", "replace"), media_type="text/markdown", headers={"x-taken-out": taken_out})
 
 
 def _branch(session: Session, name: str) -> Branch:

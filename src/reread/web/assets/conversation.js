@@ -471,11 +471,15 @@
     const known = (touched.length ? touched : [target || whereIs().node]).map(turnOf).filter(each => each !== null);
     if (!known.length) { say("point at a turn first"); return; }
     const first = Math.min(...known), last = Math.max(...known), turns = Array.from({length: last - first + 1}, (_, at) => first + at);
-    const answer = await ask(`${base}/markdown?branch=${branch}&turns=${turns.join(",")}`);
-    if (!answer.ok) { say("this cannot be copied"); return; }
-    const text = await answer.text();
-    if (button) await copy(text, button); else await toClipboard(text);
-    say(`${turns.length === 1 ? `turn ${first}` : `turns ${first} to ${last}`} copied as Markdown`);
+    const take = async more => {
+      const answer = await ask(`${base}/markdown?branch=${branch}&turns=${turns.join(",")}${more}`);
+      if (!answer.ok) { say("this cannot be copied"); return; }
+      const text = await answer.text(), taken = more ? 0 : +answer.headers.get("x-taken-out");
+      if (button) await copy(text, button); else await toClipboard(text);
+      const which = turns.length === 1 ? `turn ${first}` : `turns ${first} to ${last}`;
+      say(`${which} copied as Markdown${taken ? `, ${taken} thing${taken === 1 ? "" : "s"} taken out` : ""}`, taken ? {name: "Copy as it is", act: () => take("&as-it-is=1")} : null);
+    };
+    await take("");
   };
   const turnButton = one(".copy-turn", tools);
   if (turnButton) turnButton.addEventListener("click", event => copyTurns(event.target));

@@ -34,7 +34,7 @@
   const isFolded = each => foldsOver(each).some(fold => !fold.open);
   // Both are checked: a browser may keep boxes for folded content, and an open thought hides the first words in its title.
   const isShown = each => !isFolded(each) && each.getClientRects().length > 0;
-  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > 110 && box.bottom < innerHeight - 60; };
+  const isSeen = each => { const box = each.getBoundingClientRect(); return box.top > Math.max(110, bar.getBoundingClientRect().bottom) && box.bottom < innerHeight - 60; };
   // The title of a fold may repeat its content: the beginning of a thought, the point of a call.
   const tight = text => text.replace(/\s/g, "");
   const isRepeated = each => {

@@ -243,8 +243,17 @@
   const words = Object.assign(document.createElement("p"), {className: "key-told"});
   words.setAttribute("role", "status");
   document.body.append(words);
-  const hush = later(() => { words.textContent = ""; }, 2500);
-  const say = reread.say = text => { words.textContent = text; hush(); };
+  let hush = 0;
+  const say = reread.say = (text, more = null) => {
+    words.textContent = text;
+    if (more) {
+      const button = Object.assign(document.createElement("button"), {type: "button", textContent: more.name});
+      button.addEventListener("click", more.act);
+      words.append(" · ", button);
+    }
+    clearTimeout(hush);
+    hush = setTimeout(() => { words.textContent = ""; }, more ? 9000 : 2500);
+  };
   // Loads JSON; if that fails, the page says why.
   reread.askData = async path => {
     const answer = await ask(path);
