@@ -753,6 +753,13 @@ def test_a_form_that_is_sent_before_the_scripts_are_there_is_sent_again_with_the
     expect(page.get_by_role("button", name="☆ Star")).to_be_visible()
 
 
+def test_a_session_under_the_pointer_is_read_before_it_is_opened(opened: Opened) -> None:
+    page = opened.go("/sessions")
+    with page.expect_response(f"**/s/{LONG}/states?*") as asked:
+        page.locator(f".list a.row[href='/s/{LONG}']").hover()
+    assert asked.value.ok
+
+
 def test_a_suggestion_is_copied(opened: Opened) -> None:
     page = opened.go("/retro?since=all")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
