@@ -323,7 +323,8 @@
     list.append(...one("ol", got).children);
     if (isWhole) {
       outline.hidden = !list.children.length;
-      count.textContent = `${list.children.length.toLocaleString("en")} ${list.children.length === 1 ? "turn" : "turns"}`;
+      const turns = all(".number", list).filter(each => each.textContent !== "⚑").length;
+      count.textContent = `${turns.toLocaleString("en")} ${turns === 1 ? "turn" : "turns"}`;
     }
     if (answer.headers.get("x-seen") === seen) return;
     seen = answer.headers.get("x-seen");
