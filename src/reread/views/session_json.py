@@ -147,7 +147,7 @@ def _words(words: WordsBlock | NoticeBlock) -> Document:
 def _notice(notice: NoticeBlock) -> Document:
     """Every record of a run of retries is told."""
     about = {"what": notice.what, "text": notice.text, **({"detail": notice.detail} if notice.detail else {})}
-    run = [{"uuid": one.place.uuid, "timestamp": utc(one.place.time), "text": one.text} for one in notice.repeats]
+    run = each_picked(notice.repeats, "uuid=place.uuid timestamp=place.time text")
     return about | ({"retries": run} if run else {})
 
 
