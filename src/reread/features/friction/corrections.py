@@ -20,7 +20,7 @@ from reread.sessions import CallStatus, Said, Thought
 from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
-from .cues import ANNOUNCED, CLAIMED, COMMITS, REASONS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS
+from .cues import ANNOUNCED, CLAIMED, COMMITS, REASONS, REPLY, THOUGHT, TO_TRY, UNDOES, WORDS, CueTable
 from .detection import (
     EDITS,
     NOTHING_KNOWN,
@@ -206,29 +206,47 @@ def features(around: Around) -> list[str]:
     prose = prose_of(text)
     words = " ".join(prose[:_LOOKED_AT].lower().replace("’", "'").split())
     if around.before is None and not around.is_forked:  # no answer yet that could be corrected
-        return ["always", "before:nothing", *WORDS.named_in(words), *_of_paste(text, words)]
+        asked = [*_FIRST_PROMPT_CUES.named_in(words)]
+        return ["always", "before:nothing", *asked, *_of_paste(text, words)]
     found = ["always", *_of_words(text, prose, words), *_of_before(around), *_of_after(around)]
     names = set(found)
     found += [name for name, parts in _TOGETHER if all(names & part for part in parts)]
-    if names & _STOPPED and not names & _NEUTRAL:
-        found.append("both:stopped_and_tells")
+    if not names & _NEUTRAL:
+        found += ["both:stopped_and_tells"] if names & _STOPPED else []
+        if not names & _WANTS_SOMETHING:
+            found += ["says:states", *(["both:states_after_done"] if names & _DONE else [])]
     return found
 
 
+_ASKED_OF_THE_FIRST = frozenset(
+    {"says:i_see", "says:try", "says:plan", "says:review", "says:please_do", "says:image", "says:still", "says:again"}
+)
+"""Cues that show whether a first prompt passes on output. It comes too early to complain or ask again."""
+_FIRST_PROMPT_CUES = CueTable(*(cue for cue in WORDS if cue.name in _ASKED_OF_THE_FIRST))
 _TOGETHER = (
     (
         "both:fault_after_done",
-        ({"paste:fault", "paste:error"}, {"before:claimed", "before:to_try"}),
+        ({"paste:fault", "paste:error", "says:not_working"}, {"before:claimed", "before:to_try"}),
     ),
     ("both:output_to_try", ({"paste:line"}, {"before:to_try"})),
+    ("both:no_to_question", ({"says:no"}, {"before:asked"})),
+    ("both:wrong_and_edited_again", ({"says:wrong", "says:not_working", "says:should"}, {"again:file"})),
     ("both:asks_and_admits", ({"asks:last"}, {"reply:right", "reply:fault", "reply:catch"})),
     ("both:short_on_same_lines", ({"length:short"}, {"again:lines"})),
+    ("both:catch_on_wish", ({"reply:catch"}, {"says:what_if", "says:can_you", "says:also", "says:lets"})),
+    ("both:stop_and_wish", ({"before:interrupted", "before:refused"}, {"says:also", "says:can_you", "says:please_do"})),
     ("both:review_of_own_work", ({"says:review"}, {"again:file"})),
 )  # fmt: skip
 """Features that mean more together than each alone."""
 _STOPPED = frozenset({"before:interrupted", "before:refused"})
-_NEUTRAL = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "length:none"})
+_NEUTRAL = frozenset({"asks:last", "says:goes_along", "says:praise", "says:plan", "says:works", "length:none"})
 """After a stop a person may also ask, continue or thank; anything else says what was wrong."""
+_WANTS_SOMETHING = frozenset(
+    {"says:please_do", "says:can_you", "says:lets", "says:question", "says:what_if", "says:answer", "asks:amid"}
+    | {"length:long", "length:huge", "paste:document", "paste:code", "before:asked"}
+)
+_DONE = frozenset({"before:claimed", "before:edited", "before:to_try"})
+"""A bare statement about what was just done is more likely a complaint than a wish."""
 
 
 def _of_words(text: str, prose: str, words: str) -> Iterator[str]:
@@ -435,7 +453,10 @@ def wish_of(text: str, context: TurnInContext, names: Collection[str]) -> Wish:
     )
 
 
-_COMPLAINS = frozenset({"phrases:0.65", "reply:right", "reply:fault", "reply:catch", "reply:still", "thought:fault"})
+_COMPLAINS = frozenset(
+    {"phrases:0.65", "says:still", "says:not_working", "says:does_not", "says:i_meant", "says:no", "says:but"}
+    | {"reply:right", "reply:fault", "reply:catch", "reply:still", "thought:fault"}
+)
 
 
 def wished_again(wish: Wish, earlier: Sequence[Wish]) -> tuple[list[str], int | None]:
