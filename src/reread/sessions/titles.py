@@ -82,6 +82,7 @@ def _choices(conversation: Conversation, title_file: str | None, agents: Sequenc
     yield _leading_command(conversation)
     yield from filter(_says_enough, _words(conversation, agents))
     yield from _words(conversation, agents)
+    yield from _notifications(conversation)
     yield _first_command(conversation, "/")
     yield from (record.text for record in conversation.beside.get(Summary, ()))
     yield from _goals(conversation)
@@ -159,8 +160,13 @@ def _tasks(conversation: Conversation) -> Iterator[str]:
             yield _subject(record.text)
         elif kind is Speaker.AGENT_PROMPT and isinstance(record, User):
             yield _first_line(prompt_text(record))
-        elif kind is Speaker.TASK_NOTIFICATION:
-            yield _in_summary(record.text) or ""
+
+
+def _notifications(conversation: Conversation) -> Iterator[str]:
+    """What tasks in the background ended with. It says what the client did, not what the session is for."""
+    for i, kind in conversation.kinds.items():
+        if kind is Speaker.TASK_NOTIFICATION:
+            yield _in_summary(conversation.line[i].text) or ""
 
 
 def _subject(text: str) -> str:
