@@ -61,6 +61,7 @@ SESSION: dict[str, Any] = {
     "subagents": int,
     "branches": int,
     "compactions": int,
+    "continued_in": (str, None),
     "files": [str],
     "bytes": int,
     "present": bool,

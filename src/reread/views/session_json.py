@@ -74,6 +74,7 @@ def session_row(session: Session) -> Document:
         "subagents": len(session.working_agents),
         "branches": len(session.branches),
         "compactions": len(session.compactions),
+        "continued_in": client_facts(session).continued_in or None,
         "files": list(session.files),
         "bytes": session.size,
         "present": True,
