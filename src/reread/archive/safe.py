@@ -53,18 +53,7 @@ if TYPE_CHECKING:
     from .inner import InnerArchive
     from .listing import SessionName
 else:  # not needed by a sync, which nearly every command runs
-    exchange = lazy.module("reread.exchange")
-    carry_over = lazy.module("reread.index.carry_over")
-    custody = lazy.module("reread.index.custody")
-    machines = lazy.module("reread.index.machines")
-    places = lazy.module("reread.index.places")
-    proof = lazy.module("reread.index.verify")
-    second_phase = lazy.module("reread.ingest.second_phase")
-    adopting = lazy.module("reread.ingest.adopt")
-    rebuilding = lazy.module("reread.ingest.rebuild")
-    filtering = lazy.module("reread.archive.filters")
-    listing = lazy.module("reread.archive.listing")
-    model_answers = lazy.module("reread.archive.model_answers")
+    lazy.bind(globals())
 
 
 class ArchiveSafe:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.values import Document, View
 else:
-    exchange = lazy.module("reread.exchange")
+    lazy.bind(globals())
 
 ARCHIVE_EXAMPLES = """\
   reread archive status

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from reread.team import store as stores
     from reread.team.payload import Sent
 else:
-    payload = lazy.module("reread.team.payload")
-    stores = lazy.module("reread.team.store")
+    lazy.bind(globals())
 
 
 PUSH_EXAMPLES = """\

@@ -15,11 +15,11 @@ from reread import archive as archives
 from reread import config, lazy, views
 from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
+from reread.lazy import TYPE_CHECKING
 
 from . import main
 from .streams import is_closed_pipe, tell, tell_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any, NoReturn
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.values import View
 else:
-    loading = lazy.module("reread.loading")
-    marks = lazy.module("reread.marks")
-    sources = lazy.module("reread.sources")
+    lazy.bind(globals())
 
 
 def is_agreed(question: str, otherwise: str = "nothing was changed:") -> bool:

@@ -17,12 +17,12 @@ from reread import archive as archives
 from reread import lazy, views
 from reread.config import terminal_width
 from reread.errors import BadInput, RereadError, SourceError, printable
+from reread.lazy import TYPE_CHECKING
 from reread.views.numbers import count
 
 from . import options
 from .streams import is_closed_pipe, tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO, TypeVar
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 else:
-    billing = lazy.module("reread.billing")
-    loading = lazy.module("reread.loading")
+    lazy.bind(globals())
 
 
 @contextmanager

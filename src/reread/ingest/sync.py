@@ -20,6 +20,7 @@ from reread.index.meta import BEGUN, FOLDED, keep_left_out, write_note
 from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
+from reread.lazy import TYPE_CHECKING
 from reread.records.decoder import expect_many
 from reread.safe.safe import Safe
 from reread.workers import give_back_memory, in_shares, is_alone, worker_pool
@@ -32,7 +33,6 @@ from .jobs import SessionJob
 from .survey import Survey, survey
 from .walk import Walk, walk_sources
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pickle
     import queue
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
     Answers = Future[list[bytes | SessionBatch | SourceError]]
 else:  # a small sync has no workers, and mostly no backups
-    pickle = lazy.module("pickle")
-    queue = lazy.module("queue")
-    backup_survey = lazy.module("reread.ingest.backup_survey")
+    lazy.bind(globals())
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -291,7 +289,7 @@ def _unpacked_or_error(answer: Packed | SourceError) -> SessionBatch | SourceErr
 
 def take_packed(jobs: bytes) -> list[Packed | SourceError]:
     """Runs in a worker."""
-    return [_packed_or_error(_take_or_error(job), job.size) for job in pickle.loads(jobs)]
+    return [_packed_or_error(_take_or_error(job), job.size) for job in pickle.loads(jobs)]  # noqa: S301  ours
 
 
 def _packed_or_error(answer: SessionBatch | SourceError, size: int) -> Packed | SourceError:

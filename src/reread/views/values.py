@@ -13,11 +13,11 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 from reread.times import in_zone
 
 from .text import OBEYED, Style, wrap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import msgspec
 
     from reread.billing.report import Tokens
-else:
-    msgspec = lazy.module("msgspec")  # takes longer to import than a list of sessions takes as text
+else:  # takes longer to import than a list of sessions takes as text
+    lazy.bind(globals())
 
 
 Document = dict[str, "Any"]

@@ -42,10 +42,10 @@ def prefix_of(command: str) -> str:
     if len(words) > 2 and words[1] in _WITH_VALUE:
         del words[1:3]
     rest = [word for word in words[1:5] if not word.startswith("-")]
-    return " ".join([program, *_told(program, words, rest)])
+    return " ".join([program, *_subcommand_words(program, words, rest)])
 
 
-def _told(program: str, words: Sequence[str], rest: Sequence[str]) -> Sequence[str]:
+def _subcommand_words(program: str, words: Sequence[str], rest: Sequence[str]) -> Sequence[str]:
     """The words that say what a program with many uses does; `rest` are those behind it that are no options."""
     if program in _SCRIPTED:
         if len(words) > 2 and words[1] == "-m":
