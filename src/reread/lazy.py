@@ -1,5 +1,4 @@
-"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use, and code that is
-compiled once.
+"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use.
 
 What a file may import later stands once, at its top, where type checkers see it:
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
     from importlib.machinery import ModuleSpec
-    from pathlib import Path
-    from types import CodeType
     from typing import Any, AnyStr
 
 
@@ -119,39 +116,3 @@ def compile_patterns(module: ModuleType) -> None:
     for each in vars(module).values():
         if isinstance(each, _Pattern):
             re.compile(each._source, each._flags)
-
-
-def compiled(name: str, version: str) -> "CodeType | None":
-    """The code kept under a name, if it is of this version and undamaged."""
-    import marshal
-
-    try:
-        stamp, code = _place_of(name).read_bytes().split(b"\n", 1)
-        return marshal.loads(code) if stamp == version.encode() else None  # noqa: S302  ours, as our modules are
-    except (OSError, EOFError, ValueError, TypeError):
-        return None
-
-
-def keep_compiled(name: str, version: str, code: "CodeType") -> None:
-    """Keeps code where Python keeps our compiled modules, and only if Python may write there."""
-    import marshal
-    import os
-    from contextlib import suppress
-
-    if sys.dont_write_bytecode:
-        return
-    place = _place_of(name)
-    part = place.with_suffix(f".{os.getpid()}.part")
-    with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(version.encode() + b"\n" + marshal.dumps(code))
-        part.replace(place)
-    with suppress(OSError):  # left over if Windows could not replace a file that is open elsewhere
-        part.unlink(missing_ok=True)
-
-
-def _place_of(name: str) -> "Path":
-    from importlib.util import cache_from_source
-    from pathlib import Path
-
-    return Path(cache_from_source(__file__)).with_name(f"{name}.{sys.implementation.cache_tag}.code")
