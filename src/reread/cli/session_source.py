@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TextIO, TypeVar
 
     from reread import billing, loading
-    from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
+    from reread.archive import Archive, Listed, Progress, StoredSession
     from reread.archive.filters import Filter
     from reread.archive.listing import CleanupDays
     from reread.config import Config
@@ -125,7 +125,7 @@ def temporary_archive(config: Config, sources: Sequence[Path]) -> Iterator[archi
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
             with closing(ProgressBar()) as progress:
                 result = archive.sync(progress, with_backups=False, is_quick=True)
-            warn_of_problems(result)
+            options.warn(result.problems)
             yield archive
 
 
@@ -181,7 +181,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         tell(f"not up to date: {problem}")
     else:
         progress.close()
-        warn_of_problems(result)
+        options.warn(result.problems)
     finally:
         progress.close()
 
@@ -192,10 +192,6 @@ def warn_incomplete(archive: Archive) -> None:
         left = archive.inner.sessions_left
         yet = f" ({count(left, 'session')} not yet)" if left else ""
         tell(f"the index does not have all that is kept{yet}, answers may be incomplete; run `reread sync`")
-
-
-def warn_of_problems(result: SyncResult) -> None:
-    options.warn(result.problems)
 
 
 def is_straight(config: Config) -> bool:
