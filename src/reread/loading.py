@@ -467,7 +467,7 @@ class SourceTree:
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
-        self._strays = OrphanAgentFiles(self.files)
+        self._orphan_files = OrphanAgentFiles(self.files)
 
     def __iter__(self) -> Iterator[Session]:
         yield from self._read(self.sessions)
@@ -489,7 +489,7 @@ class SourceTree:
         return self._load(self._pick(name))
 
     def _load(self, files: SessionFiles) -> LoadedSession:
-        return load_session(files, self._strays.of(files), prices=self._prices)
+        return load_session(files, self._orphan_files.of(files), prices=self._prices)
 
     def trunk(self, name: str) -> Path:
         """The transcript of a session, to follow it."""

@@ -94,9 +94,8 @@ class _Window:
         """Whether a value is of this window. One without an end is of the window of its name that is open then; where
         none ever had an end, of one that began within five hours before."""
         if resets is not None and self._resets is not None:
-            return abs(resets - self._resets) <= _SLACK_MS and (
-                name == self._name or UNNAMED_LIMIT in (name, self._name)
-            )
+            is_same = name == self._name or UNNAMED_LIMIT in (name, self._name)
+            return is_same and abs(resets - self._resets) <= _SLACK_MS
         end = self._resets or self._first + LIMIT_LENGTHS["five_hour"]
         return name == self._name and self._first <= time < end
 

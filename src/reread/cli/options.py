@@ -427,12 +427,8 @@ def make_filter(options: Options) -> archives.filters.Filter:
         limit=options.limit,
         programs=getattr(options, "programs", False),
         starred=options.starred,
-        tags=tuple(map(_tag_name, options.tagged or ())),
+        tags=tuple(marks.tag_name(text) for text in options.tagged or ()),
     )
-
-
-def _tag_name(text: str) -> str:
-    return marks.tag_name(text)
 
 
 def named_sources(config: Config) -> tuple[str, ...]:
@@ -486,9 +482,7 @@ def make_view(config: Config, **choices: Any) -> views.values.View:
 
 def zone_name(named: str | None) -> str:
     """The name of the time zone of a report's days: the named one or the machine's own."""
-    if named is not None:
-        return named
-    return local_zone()
+    return local_zone() if named is None else named
 
 
 def print_lines(lines: Iterable[str]) -> None:
