@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
 
 from reread import lazy
@@ -104,6 +105,8 @@ def _plain(value: Any) -> Any:
         return dollars(value)
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, Path):
+        return str(value)
     return value.value if isinstance(value, Enum) else value
 
 
