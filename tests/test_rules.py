@@ -209,7 +209,7 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_imports_stand_at_the_top() -> None:
-    assert HOUSE.inner_imports() <= 125, "import at the top, or attach it there with `lazy.module`"
+    assert HOUSE.inner_imports() <= 125, "import at the top, or below `if TYPE_CHECKING:` with `lazy.bind`"
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.glob("*/__init__.py")), ids=place)

@@ -12,15 +12,14 @@ from pathlib import Path
 from reread import home as homes
 from reread import lazy
 from reread.errors import BadInput
+from reread.lazy import TYPE_CHECKING
 from reread.times import zone_called
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ctypes
     from typing import Any, TextIO
-
-    ctypes: Any
 else:
-    ctypes = lazy.module("ctypes")
+    lazy.bind(globals())
 
 FALLBACK_WIDTH = 80
 _STREAMS = (-11, -12)
@@ -94,7 +93,7 @@ def console_obeys(system: str) -> bool:
     before Windows 10."""
     if system != "win32":
         return True
-    console = ctypes.windll.kernel32
+    console = ctypes.windll.kernel32  # type: ignore[attr-defined]  # only there
     output, _ = [_ask(console, console.GetStdHandle(number)) for number in _STREAMS]
     return output
 

@@ -1,67 +1,83 @@
-"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use, and code that is
-compiled once.
+"""Keeps start-up quick: names, whole modules and regular expressions that are made on first use.
 
-A lazy module is declared once, at the top of a file, where type checkers see an import:
+What a file may import later stands once, at its top, where type checkers see it:
 
     if TYPE_CHECKING:
         from reread.web import server
     else:
-        server = module("reread.web.server")
+        lazy.bind(globals())
+
+With Python 3.15 such a block can become `lazy from ... import ...`.
 """
 
 import sys
 from importlib import import_module
+from itertools import takewhile
 from types import ModuleType
 
 TYPE_CHECKING = False
+"""That of `typing`, which takes milliseconds to import."""
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from types import CodeType
-    from typing import AnyStr
+    from importlib.machinery import ModuleSpec
+    from typing import Any, AnyStr
+
+
+def bind(names: "dict[str, Any]") -> None:
+    """Gives a file the modules of its `if TYPE_CHECKING:` block, each imported when one of its attributes is first
+    used. Types in that block get a stand-in as well, which nothing may use."""
+    for name, (home, called) in _imports_for_types(names["__spec__"]):
+        names[name] = _Waiting(f"{home}.{called}" if home else called)
 
 
 def fetcher(package: str) -> "Callable[[str], object]":
-    """A `__getattr__` for a package: imports on first use what its `if TYPE_CHECKING:` block imports, which it reads
-    in the source. `__all__` are their names. With Python 3.15 that block can become `lazy from ... import ...`."""
+    """A `__getattr__` for a package: imports on first use what its `if TYPE_CHECKING:` block imports. `__all__` are
+    the names of that block."""
     homes: dict[str, tuple[str, str]] = {}
 
     def fetch(name: str) -> object:
         if not homes:
-            homes.update(_imports_for_types(package))
+            homes.update(_imports_for_types(sys.modules[package].__spec__))
         if name == "__all__":
             return sorted(homes)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home, called = homes[name]
-        if home == ".":
+        if home == package:
             return import_module(f"{package}.{called}")
-        value = getattr(import_module(home, package), called)
+        value = getattr(import_module(home), called)
         setattr(sys.modules[package], name, value)  # the next use costs nothing
         return value
 
     return fetch
 
 
-def _imports_for_types(package: str) -> "Iterator[tuple[str, tuple[str, str]]]":
-    """Each name that the indented `from ... import` lines of a package bring, with the module and the name there."""
-    spec = sys.modules[package].__spec__
+def _imports_for_types(spec: "ModuleSpec | None") -> "Iterator[tuple[str, tuple[str, str]]]":
+    """Each name that the `if TYPE_CHECKING:` block of a file imports, with the module and the name there."""
     if spec is None or spec.loader is None or not str(spec.origin).endswith(".py"):
-        raise ImportError(f"{package} is installed without its source, which says where its names are")
+        raise ImportError(f"{spec and spec.name} is installed without its source, which says where its names are")
     # Not `get_source`, which loads `tokenize`.
     source = spec.loader.get_data(spec.origin).decode()  # type: ignore[attr-defined]
-    home = ""
-    for line in source.splitlines():
-        names = line.partition("#")[0].strip()
-        if line.startswith("    from "):
-            home, _, names = names[len("from ") :].partition(" import ")
-        elif not line.startswith("        "):
-            home = ""
-        for each in names.strip("()").split(",") if home else ():
-            called, _, name = each.strip().partition(" as ")
-            if called:
+    block = takewhile(lambda line: line[:1] in ("", " "), source.partition("\nif TYPE_CHECKING:")[2].splitlines()[1:])
+    text = "\n".join(line.partition("#")[0].rstrip() for line in block)
+    for line in text.replace("(\n        ", "").replace(",\n        ", ", ").replace(",\n    )", "").splitlines():
+        if line.startswith(("    from ", "    import ")):
+            head, _, names = line.strip().partition("import ")
+            home = _absolute(head.removeprefix("from ").strip(), spec.parent or "")
+            for each in names.split(", "):
+                called, _, name = each.partition(" as ")
                 yield name or called, (home, called)
+
+
+def _absolute(name: str, package: str) -> str:
+    """The whole name of a module that is named relatively to a package."""
+    inside = name.lstrip(".")
+    up = len(name) - len(inside) - 1
+    if up < 0:
+        return name
+    above = package.rsplit(".", up)[0] if up else package
+    return f"{above}.{inside}" if inside else above
 
 
 class _Waiting(ModuleType):
@@ -71,11 +87,6 @@ class _Waiting(ModuleType):
         # Never cached, so that a name that tests replace in the module is replaced here as well. An import each time,
         # because that waits if another thread is importing the module.
         return getattr(import_module(self.__name__), name)
-
-
-def module(name: str) -> ModuleType:
-    """A module that is imported when one of its attributes is first used."""
-    return _Waiting(name)
 
 
 class _Pattern:
@@ -105,39 +116,3 @@ def compile_patterns(module: ModuleType) -> None:
     for each in vars(module).values():
         if isinstance(each, _Pattern):
             re.compile(each._source, each._flags)
-
-
-def compiled(name: str, version: str) -> "CodeType | None":
-    """The code kept under a name, if it is of this version and undamaged."""
-    import marshal
-
-    try:
-        stamp, code = _place_of(name).read_bytes().split(b"\n", 1)
-        return marshal.loads(code) if stamp == version.encode() else None  # noqa: S302  ours, as our modules are
-    except (OSError, EOFError, ValueError, TypeError):
-        return None
-
-
-def keep_compiled(name: str, version: str, code: "CodeType") -> None:
-    """Keeps code where Python keeps our compiled modules, and only if Python may write there."""
-    import marshal
-    import os
-    from contextlib import suppress
-
-    if sys.dont_write_bytecode:
-        return
-    place = _place_of(name)
-    part = place.with_suffix(f".{os.getpid()}.part")
-    with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(version.encode() + b"\n" + marshal.dumps(code))
-        part.replace(place)
-    with suppress(OSError):  # left over if Windows could not replace a file that is open elsewhere
-        part.unlink(missing_ok=True)
-
-
-def _place_of(name: str) -> "Path":
-    from importlib.util import cache_from_source
-    from pathlib import Path
-
-    return Path(cache_from_source(__file__)).with_name(f"{name}.{sys.implementation.cache_tag}.code")

@@ -14,6 +14,7 @@ from reread import lazy, sources
 from reread.billing import Prices
 from reread.errors import AmbiguousSession, RereadError, SafeDamaged, SourceError, UnknownSession
 from reread.home import path_name
+from reread.lazy import TYPE_CHECKING
 from reread.marks import NO_MARK, Mark
 from reread.records import (
     AgentMeta,
@@ -31,7 +32,6 @@ from reread.sessions.rewritten import with_earlier
 from reread.sources import FileKind, Line, SessionFiles, SourceFile
 from reread.sources.find import backup_reader
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from os import PathLike
@@ -44,11 +44,7 @@ if TYPE_CHECKING:
     from reread.features.tool_use import Decision
     from reread.live import capture_fold
 else:
-    net = lazy.module("reread.features.edits.net")
-    capture_fold = lazy.module("reread.live.capture_fold")
-    shell = lazy.module("reread.features.edits.shell")
-    tool_use = lazy.module("reread.features.tool_use")
-    summaries = lazy.module("reread.features.summaries")
+    lazy.bind(globals())
 
 _UUID = lazy.pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 INDEX = "sessions-index.json"
@@ -471,7 +467,7 @@ class SourceTree:
         self.problems: list[SourceError] = []
         self.files = [file for place in places for file in sources.find(place, problems=self.problems)]
         self.sessions = sorted(sources.group(self.files), key=_ended, reverse=True)
-        self._strays = OrphanAgentFiles(self.files)
+        self._orphan_files = OrphanAgentFiles(self.files)
 
     def __iter__(self) -> Iterator[Session]:
         yield from self._read(self.sessions)
@@ -493,7 +489,7 @@ class SourceTree:
         return self._load(self._pick(name))
 
     def _load(self, files: SessionFiles) -> LoadedSession:
-        return load_session(files, self._strays.of(files), prices=self._prices)
+        return load_session(files, self._orphan_files.of(files), prices=self._prices)
 
     def trunk(self, name: str) -> Path:
         """The transcript of a session, to follow it."""

@@ -21,9 +21,9 @@ from reread import __version__, lazy, views
 from reread import archive as archives
 from reread.archive.filters import Filter, check_window, parse_end, parse_time
 from reread.errors import BadInput, RereadError
+from reread.lazy import TYPE_CHECKING
 from reread.views.text import one_line, without_controls
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import Archive
     from reread.archive.file_history import TouchedFile, Traced
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from reread.records import lenient
     from reread.sessions import Session
 else:
-    edits_history = lazy.module("reread.features.edits.history")
-    lenient = lazy.module("reread.records.lenient")
-    shell = lazy.module("reread.features.edits.shell")
-    summaries = lazy.module("reread.features.summaries")
+    lazy.bind(globals())
 
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

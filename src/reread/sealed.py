@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from cryptography import exceptions
     from cryptography.hazmat.primitives.ciphers import aead
 else:
-    aead = lazy.module("cryptography.hazmat.primitives.ciphers.aead")
-    exceptions = lazy.module("cryptography.exceptions")
+    lazy.bind(globals())
 
 SUFFIX = ".sealed"
 _KNOWN = "sealed.json"

@@ -13,7 +13,6 @@ pytest.importorskip("cryptography", reason="the extra reread[encrypt] is not ins
 
 from cli.test_exchange_commands import SESSIONS, Machines
 from cli.test_exchange_commands import machines as machines
-from reread import lazy, sealed
 from reread.testing import a_prompt, a_session
 
 
@@ -66,7 +65,6 @@ def test_a_dry_run_makes_no_key(machines: Machines, tmp_path: Path) -> None:
 
 def test_without_the_extra_no_key_is_made(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
-    monkeypatch.setattr(sealed, "aead", lazy.module("cryptography.hazmat.primitives.ciphers.aead"))
     refused = machines("desk", "push", machines.folder, "--encrypt", tmp_path / "key")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert "pip install 'reread[encrypt]'" in refused.err

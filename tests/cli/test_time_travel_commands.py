@@ -171,12 +171,12 @@ def test_a_file_of_a_moved_project_is_found_by_its_place_in_it(
 
 
 def test_windows_files_are_restored_by_their_end(travel: Kept) -> None:
-    path = "C:\\src\\app\\win.txt"
-    a_session(a_prompt("go"), *written(path, "x\r\n", "w", "2026-11-10T10:00:01.000Z"), cwd="C:\\src").write(
+    path = "C:\\code\\app\\win.txt"
+    a_session(a_prompt("go"), *written(path, "x\r\n", "w", "2026-11-10T10:00:01.000Z"), cwd="C:\\code").write(
         travel.claude / "projects"
     )
     assert travel("restore", "app/win.txt").out.encode() == b"x\r\n"
-    for spelling in (path, "c:\\src\\app\\win.txt", "C:/src/app/win.txt", "/c/src/app/win.txt"):
+    for spelling in (path, "c:\\code\\app\\win.txt", "C:/code/app/win.txt", "/c/code/app/win.txt"):
         assert travel("restore", spelling).out.encode() == b"x\r\n"
 
 

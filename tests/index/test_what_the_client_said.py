@@ -168,16 +168,6 @@ def test_every_value_of_a_limit_is_kept_when_it_changes(tmp_path: Path) -> None:
         ]
 
 
-def test_an_index_from_before_the_series_gives_what_its_totals_had() -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute(
-        "CREATE TABLE client_total (session, machine, file, time, five_hour_percent, five_hour_resets,"
-        " seven_day_percent, seven_day_resets)"
-    )
-    connection.execute(f"INSERT INTO client_total VALUES ('x', 'desk', NULL, {NOW}, 20, {NOW + HOUR}, NULL, NULL)")  # noqa: S608
-    assert client_totals.limit_values(connection) == [("x", "desk", None, 0, "five_hour", NOW, 20, NOW + HOUR, 0)]
-
-
 def test_another_count_has_a_row_of_its_own(tmp_path: Path) -> None:
     with an_archive(tmp_path) as archive:
         keep(archive, a_line_of(1.0, lasted=60_000, rate_limits=limits(NOW + HOUR)))

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 from msgspec import Struct
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import html
 else:
-    html = lazy.module("html")
+    lazy.bind(globals())
 
 _Row = TypeVar("_Row")
 _SHOWN = 50

@@ -22,7 +22,7 @@ from reread.index.meta import RESULT
 from reread.index.read import lines_with
 from reread.index.sessions import StoredSession, programs, sessions
 from reread.records import Assistant, QueueOperation, Record, RedactedThinking, Thinking, User, decode
-from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Subagent, Thought, ToolCall, Turn
+from reread.sessions import Branch, Conversation, Copies, Prompt, Session, Step, Thought, ToolCall, Turn
 from reread.sessions.calls import call_names
 from reread.sessions.speaker import Speaker, kind_of
 from reread.sessions.turns import prompt_of, queued_prompt
@@ -139,7 +139,7 @@ def place_of(session: Session, uuid: str) -> tuple[Branch, int]:
     """The branch and turn of a line, given by its uuid or a prefix of it. A line of an agent counts as part of the
     turn that started the agent. Raises BadInput if no turn contains the line."""
     found = _turn_with(session, {uuid}, is_prefix=False) or _turn_with(session, {uuid}, is_prefix=True)
-    agent = _agent_with(session, uuid)
+    agent = next((agent for agent in session.subagents if _holds(agent, uuid)), None)
     while found is None and agent is not None:
         call = agent.call
         if call is not None and call.uuid is not None:
@@ -166,10 +166,6 @@ def _names(turn: Turn) -> Iterator[str]:
 
 def _is_one(name: str, uuids: Iterable[str], *, is_prefix: bool) -> bool:
     return any(name.startswith(uuid) if is_prefix else name == uuid for uuid in uuids)
-
-
-def _agent_with(session: Session, uuid: str) -> Subagent | None:
-    return next((agent for agent in session.subagents if _holds(agent, uuid)), None)
 
 
 def _holds(conversation: Conversation, uuid: str) -> bool:
@@ -299,18 +295,14 @@ def _part(session: Session, agent: str | None, conversation: Conversation, copie
 
 def decisions(sessions: Iterable[Session], filters: Filter, topic: str | None = None) -> list[Decision]:
     """Questions and answers, newest first. Sessions must come oldest first, so that a copy follows its original."""
-    copies = Copies()
     found: list[Decision] = []
-    for session in filter(filters.keeps_session, sessions):
-        parts: list[tuple[str | None, Conversation]] = [(None, session)]
-        parts += [(agent.id, agent) for agent in session.subagents if not agent.is_recorded_inline]
-        for agent, part in parts:
-            copied = {record.uuid for record in part.records[: copies.take(part)] if record.uuid is not None}
-            found += [
-                each
-                for each in decisions_of(part, session.id, agent)
-                if each.uuid not in copied and filters.keeps_time(each.time) and _is_about(each, topic)
-            ]
+    for part in _parts(sessions, filters):
+        copied = {record.uuid for record in part.conversation.records if id(record) in part.copied}
+        found += [
+            each
+            for each in decisions_of(part.conversation, part.session.id, part.agent)
+            if each.uuid not in copied - {None} and filters.keeps_time(each.time) and _is_about(each, topic)
+        ]
     found.sort(key=lambda each: each.time or _BEGINNING, reverse=True)
     return found[: filters.limit]
 
@@ -462,12 +454,6 @@ def _prompts_in(record: Record) -> list[Prompt]:
 def _thoughts_in(record: Record) -> list[Thought]:
     blocks = record.blocks if isinstance(record, Assistant) else ()
     return [Thought(record=record, block=block) for block in blocks if isinstance(block, Thinking | RedactedThinking)]
-
-
-def window_of(filters: Filter) -> Filter:
-    """A filter that narrows only by time and source; by anything else, a copy could be reported instead of its
-    original."""
-    return Filter(since=filters.since, until=filters.until, sources=filters.sources)
 
 
 def read_all(archive: InnerArchive, filters: Filter) -> Iterator[LoadedSession]:

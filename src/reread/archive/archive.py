@@ -20,10 +20,10 @@ from reread.home import path_name
 from reread.index import meta, source_state
 from reread.index.database import FILE_NAME, telling_full_disk
 from reread.ingest import SyncResult
+from reread.lazy import TYPE_CHECKING
 
 from .inner import CLEANUP_DAYS, LOCK_SECONDS, InnerArchive
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable
@@ -48,10 +48,9 @@ if TYPE_CHECKING:
     from reread.billing import Prices
     from reread.features.secrets import Redactor
     from reread.features.tool_use import Decision, ToolCount
-    from reread.index import plain_database, read, read_only, schema, sql_views, verify
-    from reread.index import sessions as session_rows
+    from reread.index import plain_database, read_only, schema, sql_views, verify
     from reread.index.sessions import StoredSession
-    from reread.ingest import Report, second_phase
+    from reread.ingest import Report
     from reread.live import capture
     from reread.loading import LoadedSession
     from reread.sources import tail
@@ -68,29 +67,7 @@ if TYPE_CHECKING:
     _J = TypeVar("_J")
     _R = TypeVar("_R")
 else:
-    verify = lazy.module("reread.index.verify")
-    billing = lazy.module("reread.archive.billing")
-    file_history = lazy.module("reread.archive.file_history")
-    friction = lazy.module("reread.archive.friction")
-    user_marks = lazy.module("reread.archive.user_marks")
-    safe = lazy.module("reread.archive.safe")
-    secret_scan = lazy.module("reread.archive.secret_scan")
-    text_search = lazy.module("reread.archive.text_search")
-    answers = lazy.module("reread.archive.answers")
-    capture = lazy.module("reread.live.capture")
-    workers = lazy.module("reread.workers")
-    tail = lazy.module("reread.sources.tail")
-    read = lazy.module("reread.index.read")
-    filtering = lazy.module("reread.archive.filters")
-    listing = lazy.module("reread.archive.listing")
-    lost_sessions = lazy.module("reread.archive.lost_sessions")
-    loading = lazy.module("reread.loading")
-    schema = lazy.module("reread.index.schema")
-    read_only = lazy.module("reread.index.read_only")
-    plain_database = lazy.module("reread.index.plain_database")
-    sql_views = lazy.module("reread.index.sql_views")
-    session_rows = lazy.module("reread.index.sessions")
-    second_phase = lazy.module("reread.ingest.second_phase")
+    lazy.bind(globals())
 
 _REBUILD = "run `reread archive rebuild` to rebuild the index"
 _NO_DAMAGE = {

@@ -37,13 +37,7 @@ if TYPE_CHECKING:
     from .limit_windows import LimitWindow
     from .listing import SessionName
 else:
-    cold_usage = lazy.module("reread.ingest.cold_usage")
-    cache_report = lazy.module("reread.archive.cache_report")
-    context_report = lazy.module("reread.archive.context_report")
-    inner = lazy.module("reread.archive.inner")
-    limit_windows = lazy.module("reread.archive.limit_windows")
-    listing = lazy.module("reread.archive.listing")
-    explain = lazy.module("reread.archive.explain")
+    lazy.bind(globals())
 
 
 REASONS = (

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .commits import CommitOrigin
     from .inner import InnerArchive
 else:
-    commits = lazy.module("reread.archive.commits")
+    lazy.bind(globals())
 
 _ACTIONS = {
     "Read": Action.READ,

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from .known_commands import KnownCommand
     from .listing import SessionName
 else:
-    second_phase = lazy.module("reread.ingest.second_phase")
-    known_commands = lazy.module("reread.archive.known_commands")
+    lazy.bind(globals())
 
 _APPLIED, _LOOKS = "applied.jsonl", "retro.jsonl"
 _MOST_DOUBTFUL = 5

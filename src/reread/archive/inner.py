@@ -28,8 +28,8 @@ from reread.index.database import (
     transaction,
     version,
 )
+from reread.lazy import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
@@ -59,22 +59,7 @@ if TYPE_CHECKING:
 
     from .listing import CleanupDays, Listed, SessionName
 else:
-    read = lazy.module("reread.index.read")
-    read_only = lazy.module("reread.index.read_only")
-    safe = lazy.module("reread.safe.safe")
-    session_files = lazy.module("reread.index.session_files")
-    safe_reader = lazy.module("reread.index.safe_reader")
-    backup_files = lazy.module("reread.index.backup_files")
-    machines = lazy.module("reread.index.machines")
-    carry_over = lazy.module("reread.index.carry_over")
-    billing = lazy.module("reread.billing")
-    money = lazy.module("reread.billing.money")
-    ledger = lazy.module("reread.index.ledger")
-    listing = lazy.module("reread.archive.listing")
-    text_index = lazy.module("reread.index.text_index")
-    loading = lazy.module("reread.loading")
-    second_phase = lazy.module("reread.ingest.second_phase")
-    session_rows = lazy.module("reread.index.sessions")
+    lazy.bind(globals())
 
 LOCK_SECONDS = 120.0
 """How long a writer waits for another writer."""

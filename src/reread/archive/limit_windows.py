@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from reread.index import client_totals
-from reread.records.client_input import LIMIT_LENGTHS
-from reread.rows.limit_values import UNNAMED
+from reread.records.client_input import LIMIT_LENGTHS, UNNAMED_LIMIT
 from reread.times import milliseconds, moment
 
 BACK = timedelta(days=30)
@@ -95,12 +94,13 @@ class _Window:
         """Whether a value is of this window. One without an end is of the window of its name that is open then; where
         none ever had an end, of one that began within five hours before."""
         if resets is not None and self._resets is not None:
-            return abs(resets - self._resets) <= _SLACK_MS and (name == self._name or UNNAMED in (name, self._name))
+            is_same = name == self._name or UNNAMED_LIMIT in (name, self._name)
+            return is_same and abs(resets - self._resets) <= _SLACK_MS
         end = self._resets or self._first + LIMIT_LENGTHS["five_hour"]
         return name == self._name and self._first <= time < end
 
     def add(self, name: str, time: int, percent: float | None, *, is_hit: bool) -> None:
-        if self._name == UNNAMED:
+        if self._name == UNNAMED_LIMIT:
             self._name = name
         if percent is not None and (not self._values or percent > self._values[-1][1]):
             self._values.append((time, percent))

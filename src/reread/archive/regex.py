@@ -22,12 +22,12 @@ from reread.errors import BadInput, SafeDamaged, printable
 from reread.index.read import FileBlocks, Match, Possible, StoredPiece
 from reread.index.safe_reader import IN_ORDER, SafeLines
 from reread.index.text_index import text_at
+from reread.lazy import TYPE_CHECKING
 from reread.safe.safe import Safe
 from reread.workers import in_shares, keep_freed_memory, share_out
 
 from .search_language import regex
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pickle
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from reread.index.words import TermList
 else:  # not needed to search for words
-    pickle = lazy.module("pickle")
-    bounded_re = lazy.module("regex")
+    lazy.bind(globals())
 
 PATIENCE = 1.0
 """Seconds that one text may take."""

@@ -6,8 +6,8 @@ Every writer holds the lock of the safe and first repairs what a crash left behi
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,18 +53,7 @@ if TYPE_CHECKING:
     from .inner import InnerArchive
     from .listing import SessionName
 else:  # not needed by a sync, which nearly every command runs
-    exchange = lazy.module("reread.exchange")
-    carry_over = lazy.module("reread.index.carry_over")
-    custody = lazy.module("reread.index.custody")
-    machines = lazy.module("reread.index.machines")
-    places = lazy.module("reread.index.places")
-    proof = lazy.module("reread.index.verify")
-    second_phase = lazy.module("reread.ingest.second_phase")
-    adopting = lazy.module("reread.ingest.adopt")
-    rebuilding = lazy.module("reread.ingest.rebuild")
-    filtering = lazy.module("reread.archive.filters")
-    listing = lazy.module("reread.archive.listing")
-    model_answers = lazy.module("reread.archive.model_answers")
+    lazy.bind(globals())
 
 
 class ArchiveSafe:
@@ -187,6 +176,14 @@ class ArchiveSafe:
         lost = custody.recover(archive.connection, archive.packs, prices)
         return lost, adopting.adopt_tail(archive.connection, archive.packs, archive.price_file)
 
+    @contextmanager
+    def _repaired(self, report: Report | None = None) -> Iterator[None]:
+        """Holds the lock over an index that is whole, and a safe that has nothing left of a crash."""
+        with self._archive.locked():
+            self._complete(report)
+            self._recover()
+            yield
+
     def _note_first(self) -> None:
         """Notes that a first import began, before anything is kept: otherwise a first sync that a power cut ended
         would look like a lost index."""
@@ -259,9 +256,7 @@ class ArchiveSafe:
         Its captures are removed too, including those that are not imported yet.
         """
         archive = self._archive
-        with archive.locked():
-            self._complete()
-            self._recover()
+        with self._repaired():
             found = archive.find_one(session)
             remove_waiting(archive.wire, found.row.uuid)  # first: if a kill left them, they would be imported again
             forgotten = custody.forget(archive.connection, archive.packs, archive.reader, found, archive.prices)
@@ -284,9 +279,7 @@ class ArchiveSafe:
         """Throws out all that came from another machine, and makes the index anew from what is left; a pull no longer
         takes what that machine pushes. Copies of its sessions that are of other machines stay, and so do marks."""
         archive = self._archive
-        with archive.locked():
-            self._complete(report)
-            self._recover()
+        with self._repaired(report):
             found, *_ = self.sessions_of(machine)
             places.keep_copies(archive.connection, archive.packs, archive.reader, found.id)
             exchange.throw_out(archive.packs, archive.home, found)
@@ -307,9 +300,7 @@ class ArchiveSafe:
         """Removes from the safe what fails verification, and returns what that was. A line takes the place of lost
         bytes; a file whose source still exists is imported again by the next sync."""
         archive = self._archive
-        with archive.locked():
-            self._complete()
-            self._recover()
+        with self._repaired():
             return custody.forget_damaged(archive.connection, archive.packs, archive.prices)
 
     def push(
@@ -327,9 +318,7 @@ class ArchiveSafe:
         archive, place = self._archive, _folder(to)
         exchange.check_folder(place)
         chosen = filtering.make_filter(base, filters) if base is not None or filters else None
-        with archive.locked():
-            self._complete()
-            self._recover()
+        with self._repaired():
             ids = None if chosen is None else set(listing.passing_ids(archive.connection, chosen))
             own = archive.own_machine()
             pushed = exchange.push(archive.connection, archive.packs, own, place, ids, is_dry=is_dry, is_full=full)
@@ -372,9 +361,7 @@ class ArchiveSafe:
         forgotten them; gives their ids."""
         archive = self._archive
         archive.reprice()
-        with archive.locked():
-            self._complete(report)
-            self._recover()
+        with self._repaired(report):
             sessions = exchange.bring_back(archive.connection, archive.packs, archive.home)
             adopting.adopt_tail(archive.connection, archive.packs, archive.price_file, report)
             self._fold_copies()

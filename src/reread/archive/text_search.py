@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from .inner import InnerArchive
     from .listing import SessionName
 else:
-    second_phase = lazy.module("reread.ingest.second_phase")
-    words = lazy.module("reread.index.words")
+    lazy.bind(globals())
 
 _MARKS = re.compile("[\u0300-\u036f]+")
 _MARKUP = re.compile(r"\*+|`+|(?<!\w)_+|(?<!_)_++(?!\w)|~~|\[([^][\n]{1,300}+)\]\([^()\s]{1,2000}+\)")

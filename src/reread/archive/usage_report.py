@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from . import listing, status
 else:
-    listing = lazy.module("reread.archive.listing")
-    status = lazy.module("reread.archive.status")
+    lazy.bind(globals())
 
 
 _Key = TypeVar("_Key", int, str)

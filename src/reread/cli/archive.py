@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.values import Document, View
 else:
-    exchange = lazy.module("reread.exchange")
+    lazy.bind(globals())
 
 ARCHIVE_EXAMPLES = """\
   reread archive status
@@ -59,14 +59,13 @@ def _status(args: options.Options) -> None:
 
 
 def _status_document(status: ArchiveStatus) -> Document:
-    figures = ("sessions", "files", "vanished", "bytes", "backups", "backup_bytes", "stored_bytes", "index_bytes")
-    later = ("results_waiting", "friction_waiting", "rewritten", "earlier_bytes")
+    kept = "sessions files vanished bytes backups backup_bytes stored_bytes index_bytes set_aside_bytes"
     return {
         "schema": "reread.status/1",
         "home": str(status.home),
-        **{name: getattr(status, name) for name in (*figures, "set_aside_bytes")},
+        **views.values.picked(status, kept),
         "left_out": left_out_document(status.left_out),
-        **{name: getattr(status, name) for name in later},
+        **views.values.picked(status, "results_waiting friction_waiting rewritten earlier_bytes"),
     }
 
 
@@ -100,20 +99,15 @@ def _waiting_lines(status: ArchiveStatus) -> list[str]:
 def _verify(args: options.Options) -> int:
     with unsynced_archive(args.config) as archive, closing(ProgressBar()) as progress:
         proof = archive.safe.verify(deep=args.deep, report=progress)
+    names = (
+        "ok files bytes stored_bytes damaged responses_recounted=recounted rows_mended=mended pieces_adopted=adopted"
+    )
+    more = "bytes_unnamed=unnamed_bytes results_waiting pieces_left_out=left_out"
     document = {
         "schema": "reread.verify/1",
-        "ok": proof.ok,
-        "files": proof.files,
-        "bytes": proof.bytes,
-        "stored_bytes": proof.stored_bytes,
-        "damaged": proof.damaged,
-        "responses_recounted": proof.recounted,
-        "rows_mended": proof.mended,
-        "pieces_adopted": proof.adopted,
+        **views.values.picked(proof, names),
         "pieces_unnamed": len(proof.unnamed),
-        "bytes_unnamed": proof.unnamed_bytes,
-        "results_waiting": proof.results_waiting,
-        "pieces_left_out": proof.left_out,
+        **views.values.picked(proof, more),
     }
     args.print_answer(lambda: document, lambda view: _proof_lines(proof, view))
     return 0 if proof.ok else EXIT_DAMAGE
@@ -178,12 +172,8 @@ def _restore(args: options.Options) -> int:
         "schema": "reread.restore/1",
         "session": stored.row.uuid,
         "files": [str(path) for path in done.files],
-        "bytes": done.bytes,
-        "damaged": done.damaged,
-        "generations": [
-            {"path": str(each.path), "generation": each.generation, "bytes": each.bytes, "is_last": each.is_last}
-            for each in kept
-        ],
+        **views.values.picked(done, "bytes damaged"),
+        "generations": views.values.each_picked(kept, "path generation bytes is_last"),
     }
     when = "last imported" if args.generation is None else f"in generation {args.generation}"
     but = f", but for {count(len(done.damaged), 'damage')}:" if done.damaged else ""
@@ -278,9 +268,8 @@ def _forget_damaged(args: options.Options) -> None:
         done = archive.safe.forget_damaged() if there_is_some else found
     document = {
         "schema": "reread.forget_damaged/1",
-        "pieces": done.pieces,
-        "stored_bytes": done.stored_bytes,
-        "files": [{"path": str(each.path), "bytes": each.bytes, "present": each.is_there} for each in done.files],
+        **views.values.picked(done, "pieces stored_bytes"),
+        "files": views.values.each_picked(done.files, "path bytes present=is_there"),
     }
     gone = f"forgot {count(len(done.pieces), 'damaged piece')}, {size(done.stored_bytes)}"
     lines = [gone, *_damage_lines(done)] if there_is_some else ["every byte is intact: nothing to forget"]

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from reread.features import search_text
     from reread.features.friction import detection
 else:
-    search_text = lazy.module("reread.features.search_text")
-    detection = lazy.module("reread.features.friction.detection")
+    lazy.bind(globals())
 
 USAGE = """\
 usage: reread completion bash|zsh|fish

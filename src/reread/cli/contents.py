@@ -10,12 +10,12 @@ from itertools import chain
 from reread import archive as archives
 from reread import lazy, views
 from reread.errors import BadInput
+from reread.lazy import TYPE_CHECKING
 
 from . import options, session_source
 from .session_source import ProgressBar, open_session, query_archive, rows_or_sessions
 from .streams import tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread import billing, loading
     from reread.cli import ask_claude, event_printer
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
     from .session_source import Opened
 else:
-    event_printer = lazy.module("reread.cli.event_printer")
-    summaries = lazy.module("reread.features.summaries")
-    loading = lazy.module("reread.loading")
-    billing = lazy.module("reread.billing")
-    ask_claude = lazy.module("reread.cli.ask_claude")
-    questions = lazy.module("reread.team.questions")
-    stores = lazy.module("reread.team.store")
+    lazy.bind(globals())
 
 
 THINKING_EXAMPLES = """\

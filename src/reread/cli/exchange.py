@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from reread.team import store as stores
     from reread.team.payload import Sent
 else:
-    payload = lazy.module("reread.team.payload")
-    stores = lazy.module("reread.team.store")
+    lazy.bind(globals())
 
 
 PUSH_EXAMPLES = """\
@@ -470,7 +469,9 @@ def service(
     if system == "darwin":
         path = user / "Library" / "LaunchAgents" / f"{_AGENT}.plist"
         content = _plist(command, environment or {})
-        return Service(path, content, (("launchctl", "load", "-w", str(path)),), _unload(path))
+        return Service(
+            path, content, (("launchctl", "load", "-w", str(path)),), (("launchctl", "unload", "-w", str(path)),)
+        )
     if system.startswith("linux"):
         folder = Path(config_home) if config_home else user / ".config"
         run = ("systemctl", "--user")
@@ -478,10 +479,6 @@ def service(
         content = _unit(command, environment or {})
         return Service(folder / "systemd" / "user" / _UNIT, content, start, ((*run, "disable", "--now", _UNIT),))
     raise BadInput("a service is installed on Linux and macOS; elsewhere let your system start `reread push --watch`")
-
-
-def _unload(path: Path) -> tuple[tuple[str, ...], ...]:
-    return (("launchctl", "unload", "-w", str(path)),)
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str]) -> str:

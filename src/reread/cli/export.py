@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 
     from .session_source import Opened
 else:  # loading the patterns takes 0.1 s, and most exports do not redact
-    secrets = lazy.module("reread.features.secrets")
-    redact = lazy.module("reread.features.secrets.redact")
-    secret_list = lazy.module("reread.views.secret_list")
-    session_list = lazy.module("reread.views.session_list")
+    lazy.bind(globals())
 
 
 class ExportSource(NamedTuple):

@@ -11,13 +11,13 @@ from reread import lazy, views
 from reread.config import expanded
 from reread.errors import BadInput, printable
 from reread.foreign_files import path_below
+from reread.lazy import TYPE_CHECKING
 
 from . import commit, options
 from .contents import chosen_branches
 from .session_source import open_session, query_archive, refuse_known_sources
 from .streams import report_hidden, tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread import loading
     from reread.archive import Archive
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from reread.features.edits.patches import Content
     from reread.sessions import Branch, Session
 else:
-    shell = lazy.module("reread.features.edits.shell")
-    loading = lazy.module("reread.loading")
+    lazy.bind(globals())
 
 
 def trace_file(archive: Archive, args: options.Options) -> Traced:

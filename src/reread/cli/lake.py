@@ -24,14 +24,7 @@ from .streams import tell
 if TYPE_CHECKING:
     from reread.lake import build, delta, plan, query, share, storage, tables, upkeep
 else:
-    build = lazy.module("reread.lake.build")
-    delta = lazy.module("reread.lake.delta")
-    upkeep = lazy.module("reread.lake.upkeep")
-    plan = lazy.module("reread.lake.plan")
-    query = lazy.module("reread.lake.query")
-    share = lazy.module("reread.lake.share")
-    storage = lazy.module("reread.lake.storage")
-    tables = lazy.module("reread.lake.tables")
+    lazy.bind(globals())
 
 LAKE_EXAMPLES = """\
   reread lake build ~/.claude --lake ~/lake

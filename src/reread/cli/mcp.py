@@ -11,12 +11,12 @@ from pathlib import Path
 from reread import archive as archives
 from reread import lazy
 from reread import mcp as server_of_tools
+from reread.lazy import TYPE_CHECKING
 
 from . import options
 from .session_source import can_be_made, open_archive, unsynced_archive
 from .streams import tell_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from subprocess import Popen
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from reread.features import secrets
     from reread.features.secrets import shapes
 else:
-    secrets = lazy.module("reread.features.secrets")
-    shapes = lazy.module("reread.features.secrets.shapes")
+    lazy.bind(globals())
 
 MCP_EXAMPLES = """\
   claude mcp add reread -- reread mcp                     for this project

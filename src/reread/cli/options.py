@@ -15,11 +15,11 @@ from reread import archive as archives
 from reread import config, lazy, views
 from reread.config import expanded, local_zone, terminal_width
 from reread.errors import BadInput
+from reread.lazy import TYPE_CHECKING
 
 from . import main
 from .streams import is_closed_pipe, tell, tell_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any, NoReturn
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from reread.config import Config
     from reread.views.values import View
 else:
-    loading = lazy.module("reread.loading")
-    marks = lazy.module("reread.marks")
-    sources = lazy.module("reread.sources")
+    lazy.bind(globals())
 
 
 def is_agreed(question: str, otherwise: str = "nothing was changed:") -> bool:
@@ -429,12 +427,8 @@ def make_filter(options: Options) -> archives.filters.Filter:
         limit=options.limit,
         programs=getattr(options, "programs", False),
         starred=options.starred,
-        tags=tuple(map(_tag_name, options.tagged or ())),
+        tags=tuple(marks.tag_name(text) for text in options.tagged or ()),
     )
-
-
-def _tag_name(text: str) -> str:
-    return marks.tag_name(text)
 
 
 def named_sources(config: Config) -> tuple[str, ...]:
@@ -488,9 +482,7 @@ def make_view(config: Config, **choices: Any) -> views.values.View:
 
 def zone_name(named: str | None) -> str:
     """The name of the time zone of a report's days: the named one or the machine's own."""
-    if named is not None:
-        return named
-    return local_zone()
+    return local_zone() if named is None else named
 
 
 def print_lines(lines: Iterable[str]) -> None:

@@ -7,12 +7,12 @@ from itertools import chain
 from reread import archive as archives
 from reread import lazy, views
 from reread.errors import BadInput, NoWords
+from reread.lazy import TYPE_CHECKING
 
 from . import options
 from .session_source import ProgressBar, cleanup_days_of, open_archive
 from .streams import report_hidden, tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from . import team
 else:
-    team = lazy.module("reread.cli.team")
+    lazy.bind(globals())
 
 
 LIST_EXAMPLES = """\

@@ -14,13 +14,13 @@ from reread import lazy, loading, views
 from reread.errors import BadInput
 from reread.features import friction
 from reread.features.friction import wishes as friction_wishes
+from reread.lazy import TYPE_CHECKING
 
 from . import options
 from .options import is_agreed
 from .session_source import ProgressBar, open_archive, query_archive, without_needless_sources
 from .streams import tell_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from reread.features.friction.suggestions import Suggestion
     from reread.features.friction.wishes import AppliedDraft
 else:
-    ask_claude = lazy.module("reread.cli.ask_claude")
+    lazy.bind(globals())
 
 RETRO_EXAMPLES = """\
   reread retro --since 7d                   the last week against all before it

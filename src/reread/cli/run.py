@@ -11,18 +11,18 @@ from reread import lazy
 from reread.cli import event_printer
 from reread.errors import BadInput, RereadError
 from reread.home import refuse_foreign
+from reread.lazy import TYPE_CHECKING
 from reread.live import events as live_events
 from reread.live import protocol, transport
 
 from . import options
 from .session_source import freshen, unsynced_archive
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.cli import run_loop
     from reread.config import Config
 else:
-    run_loop = lazy.module("reread.cli.run_loop")
+    lazy.bind(globals())
 
 
 RUN_EXAMPLES = """\

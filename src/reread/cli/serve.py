@@ -11,12 +11,12 @@ from pathlib import Path
 
 from reread import lazy
 from reread.errors import BadInput
+from reread.lazy import TYPE_CHECKING
 
 from . import options
 from .session_source import cleanup_days_of, is_straight, unsynced_archive
 from .streams import tell, tell_lines
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.archive import StoredSession
     from reread.config import Config
@@ -27,15 +27,7 @@ if TYPE_CHECKING:
 
     from . import team
 else:
-    guard = lazy.module("reread.web.guard")
-    server = lazy.module("reread.web.server")
-    archive_pool = lazy.module("reread.web.archive_pool")
-    server_state = lazy.module("reread.web.server_state")
-    team_store = lazy.module("reread.web.team_store")
-    content = lazy.module("reread.views.html.content")
-    rules = lazy.module("reread.live.rules")
-    team = lazy.module("reread.cli.team")
-    stores = lazy.module("reread.team.store")
+    lazy.bind(globals())
 
 
 SERVE_EXAMPLES = """\

@@ -17,18 +17,18 @@ from reread import archive as archives
 from reread import lazy, views
 from reread.config import terminal_width
 from reread.errors import BadInput, RereadError, SourceError, printable
+from reread.lazy import TYPE_CHECKING
 from reread.views.numbers import count
 
 from . import options
 from .streams import is_closed_pipe, tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO, TypeVar
 
     from reread import billing, loading
-    from reread.archive import Archive, Listed, Progress, StoredSession, SyncResult
+    from reread.archive import Archive, Listed, Progress, StoredSession
     from reread.archive.filters import Filter
     from reread.archive.listing import CleanupDays
     from reread.config import Config
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     Answer = TypeVar("Answer")
 else:
-    billing = lazy.module("reread.billing")
-    loading = lazy.module("reread.loading")
+    lazy.bind(globals())
 
 
 @contextmanager
@@ -126,7 +125,7 @@ def temporary_archive(config: Config, sources: Sequence[Path]) -> Iterator[archi
         with archives.Archive(Path(folder), places, price_file=config.prices) as archive:
             with closing(ProgressBar()) as progress:
                 result = archive.sync(progress, with_backups=False, is_quick=True)
-            warn_of_problems(result)
+            options.warn(result.problems)
             yield archive
 
 
@@ -182,7 +181,7 @@ def freshen(archive: Archive, progress: ProgressBar | None = None) -> None:
         tell(f"not up to date: {problem}")
     else:
         progress.close()
-        warn_of_problems(result)
+        options.warn(result.problems)
     finally:
         progress.close()
 
@@ -193,10 +192,6 @@ def warn_incomplete(archive: Archive) -> None:
         left = archive.inner.sessions_left
         yet = f" ({count(left, 'session')} not yet)" if left else ""
         tell(f"the index does not have all that is kept{yet}, answers may be incomplete; run `reread sync`")
-
-
-def warn_of_problems(result: SyncResult) -> None:
-    options.warn(result.problems)
 
 
 def is_straight(config: Config) -> bool:

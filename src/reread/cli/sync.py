@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 
+from reread import views
 from reread.views.numbers import beside_lines, count, duration, left_out_document, left_out_lines, size
 
 from . import options
@@ -95,11 +96,7 @@ def sentence(result: SyncResult) -> str:
 def _print_document(result: SyncResult, *, is_one_line: bool) -> None:
     document = {
         "schema": "reread.sync/1",
-        "sessions": result.sessions,
-        "files": result.files,
-        "bytes": result.bytes,
-        "unchanged": result.unchanged,
-        "vanished": result.vanished,
+        **views.values.picked(result, "sessions files bytes unchanged vanished"),
         "left_out": left_out_document(result.left_out.items()),
         "rebuilt": result.rebuilt,
         "seconds": round(result.seconds, 3),

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
     from . import retro
 else:
-    transport = lazy.module("reread.live.transport")
-    questions = lazy.module("reread.team.questions")
-    retro = lazy.module("reread.cli.retro")
+    lazy.bind(globals())
 
 REMOVAL_SECONDS = 10
 """Seconds to retry removing a folder; long enough for a running sync to end."""

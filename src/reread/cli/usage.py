@@ -46,10 +46,7 @@ if TYPE_CHECKING:
 
     from . import team
 else:
-    team = lazy.module("reread.cli.team")
-    charts = lazy.module("reread.views.charts")
-    svg = lazy.module("reread.views.charts.svg")
-    loading = lazy.module("reread.loading")
+    lazy.bind(globals())
 
 
 TERMINAL = "-"

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from cryptography import exceptions
     from cryptography.hazmat.primitives.asymmetric import ed25519
 else:
-    ed25519 = lazy.module("cryptography.hazmat.primitives.asymmetric.ed25519")
-    exceptions = lazy.module("cryptography.exceptions")
+    lazy.bind(globals())
 
 _OWN_KEY = "machine.key"
 _LINE = re.compile(rb"([0-9a-f]{64}) ([0-9a-f]{128})")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,32 +14,38 @@ from . import meta
 from .client_totals import keep_limit_values, keep_status_lines, limit_values, status_lines
 from .database import FILE_NAME, connect, is_earlier_index, last_set_aside, remove, set_aside, transaction
 from .machines import keep_file, keep_machines, other_machines
-from .sessions import MarkRow, MoveRow, all_rows, keep_moves, keep_rows, move_rows
+from .sessions import all_rows, keep_moves, keep_rows, move_rows
 from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
 from .verify import drop_unsound
 
 
-class Unsafe(NamedTuple):
+def _secrets_key(connection: sqlite3.Connection) -> list[Any]:
+    return [said for said in [meta.read_note(connection, meta.SECRETS)] if said]
+
+
+def _keep_secrets_key(connection: sqlite3.Connection, rows: list[str]) -> None:
+    meta.write_note(connection, meta.SECRETS, rows[0])
+
+
+class _Carried(NamedTuple):
     """Rows that only the database has, so that a new index must take them over from the old one."""
 
-    forgotten: list[tuple[str, int]]
-    """What a person had reread forget; it must stay forgotten."""
-    said: list[tuple[object, ...]]
-    """Figures of status lines."""
-    limits: list[tuple[object, ...]]
-    """How much of usage limits was used, as status lines said it."""
-    marks: list[MarkRow]
-    """What a person noted on sessions."""
-    labels: list[tuple[object, ...]]
-    """What a person said about moments of friction."""
-    moved: list[MoveRow]
-    """What a person said about moved folders."""
-    changed: list[tuple[object, ...]]
-    """When marks were changed."""
-    machines: list[tuple[str, str]]
-    """Labels of other machines."""
-    secrets: list[str]
-    """The key by which a secret is recognised that this archive has seen before."""
+    table: str
+    read: Callable[[sqlite3.Connection], list[Any]]
+    keep: Callable[[sqlite3.Connection, list[Any]], None]
+
+
+_CARRIED = (
+    _Carried("forgotten", forgotten_rows, keep_forgotten),
+    _Carried("client_total", status_lines, keep_status_lines),
+    _Carried("limit_value", limit_values, keep_limit_values),
+    _Carried("mark", all_rows, keep_rows),
+    _Carried("moment_verdict", labels, keep_labels),
+    _Carried("moved_folder", move_rows, keep_moves),
+    _Carried("mark_change", change_rows, keep_changes),
+    _Carried("machine", other_machines, keep_machines),
+    _Carried("note", _secrets_key, _keep_secrets_key),
+)
 
 
 def begin_new_index(home: Path) -> None:
@@ -51,7 +57,7 @@ def begin_new_index(home: Path) -> None:
     keep_file(home)
     name = _last_filled(home)
     can_go = name == FILE_NAME and is_earlier_index(home)
-    known, is_whole = _unsafe_in(home, name)  # last: anything noted after this would not be taken over
+    known = _unsafe_in(home, name)  # last: anything noted after this would not be taken over
     if name != FILE_NAME and _answer(home, FILE_NAME, _is_untouched):
         remove(home)  # the beginning of a new index that was stopped: only its predecessor has something to keep
         aside = None
@@ -59,7 +65,7 @@ def begin_new_index(home: Path) -> None:
         aside = set_aside(home)
     connection = connect(home)
     try:
-        _keep_unsafe(connection, known, home, superseded=aside if can_go and is_whole else None)
+        _keep_unsafe(connection, known, home, superseded=aside if can_go and None not in known else None)
     finally:
         connection.close()
 
@@ -80,21 +86,9 @@ def _last_filled(home: Path) -> str:
     return FILE_NAME if is_filled else last_set_aside(home) or FILE_NAME
 
 
-def _unsafe_in(home: Path, name: str) -> tuple[Unsafe, bool]:
-    """The rows to take over, and whether all could be read; those that a damaged index cannot give are empty."""
-    asked = (
-        forgotten_rows,
-        status_lines,
-        limit_values,
-        all_rows,
-        labels,
-        move_rows,
-        change_rows,
-        other_machines,
-        _secrets_key,
-    )
-    found = [_answer(home, name, ask) for ask in asked]
-    return Unsafe(*(rows or [] for rows in found)), None not in found
+def _unsafe_in(home: Path, name: str) -> list[list[Any] | None]:
+    """The rows of each carried table; None for those that a damaged index cannot give."""
+    return [_answer(home, name, each.read) for each in _CARRIED]
 
 
 def _first_file(connection: sqlite3.Connection) -> list[Any]:
@@ -103,10 +97,6 @@ def _first_file(connection: sqlite3.Connection) -> list[Any]:
 
 def _rebuild_note(connection: sqlite3.Connection) -> list[Any]:
     return [said for said in [meta.read_note(connection, meta.REBUILD)] if said]
-
-
-def _secrets_key(connection: sqlite3.Connection) -> list[Any]:
-    return [said for said in [meta.read_note(connection, meta.SECRETS)] if said]
 
 
 def _is_untouched(connection: sqlite3.Connection) -> list[Any]:
@@ -126,42 +116,20 @@ def _answer(home: Path, name: str, ask: Callable[[sqlite3.Connection], list[Any]
         return None
 
 
-def _keep_unsafe(connection: sqlite3.Connection, known: Unsafe, home: Path, superseded: str | None) -> None:
+def _keep_unsafe(
+    connection: sqlite3.Connection, known: Sequence[list[Any] | None], home: Path, superseded: str | None
+) -> None:
     """Writes what was taken over, except rows of a damaged database that cannot be valid. Marks that it lacks come from
     their copy in the archive's folder. `superseded` is the name of an index that can go once the new one is filled."""
-    kept: list[tuple[Callable[[sqlite3.Connection, list[Any]], None], list[Any]]] = [
-        (keep_forgotten, known.forgotten),
-        (keep_status_lines, known.said),
-        (keep_limit_values, known.limits),
-        (keep_rows, known.marks),
-        (keep_labels, known.labels),
-        (keep_moves, known.moved),
-        (keep_changes, known.changed),
-        (keep_machines, known.machines),
-    ]
     with transaction(connection):
-        for keep, rows in kept:
-            for row in rows:
+        for each, rows in zip(_CARRIED, known, strict=True):
+            for row in rows or ():
                 with suppress(sqlite3.IntegrityError):
-                    keep(connection, [row])
-        for key in known.secrets:
-            meta.write_note(connection, meta.SECRETS, key)
+                    each.keep(connection, [row])
         meta.write_note(connection, meta.REBUILD, meta.BEGUN)
         if superseded is not None:
             meta.write_note(connection, meta.SUPERSEDED, superseded)
-        drop_unsound(
-            connection,
-            (
-                "forgotten",
-                "client_total",
-                "limit_value",
-                "mark",
-                "moment_verdict",
-                "moved_folder",
-                "mark_change",
-                "machine",
-            ),
-        )
+        drop_unsound(connection, [each.table for each in _CARRIED if each.table != "note"])
         keep_copied(connection, home)
 
 

@@ -225,17 +225,8 @@ def status_lines(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
 
 
 def limit_values(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """What status lines said of limits; an earlier index has the last of it with the totals."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'limit_value'").fetchone():
-        return connection.execute(f"SELECT {_LIMIT_COLUMNS} FROM limit_value WHERE file IS NULL").fetchall()  # noqa: S608
-    return [
-        row
-        for name in ("five_hour", "seven_day")
-        for row in connection.execute(
-            f"""SELECT session, machine, NULL, 0, '{name}', time, {name}_percent, {name}_resets, 0 FROM client_total
-                WHERE file IS NULL AND ({name}_percent NOT NULL OR {name}_resets NOT NULL)"""  # noqa: S608
-        )
-    ]
+    """What status lines said of limits."""
+    return connection.execute(f"SELECT {_LIMIT_COLUMNS} FROM limit_value WHERE file IS NULL").fetchall()  # noqa: S608
 
 
 def keep_limit_values(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -27,14 +27,13 @@ from .database import FILE_NAME, transaction
 from .findings import forget_friction
 from .ledger import Ledger
 from .meta import as_path, stored_path
-from .places import keys_of_places
+from .places import drop_lines, keys_of_places
 from .rows import FileRow
 from .safe_reader import LOST, filled
 from .session_files import SessionFileReader
 from .sessions import StoredSession, forget_moves
 from .user_data import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
 from .verify import damage_line, damaged_index, find_again
-from .words import unindex
 
 
 class ArchiveStatus(Struct, frozen=True, kw_only=True):
@@ -324,11 +323,8 @@ def _drop_files(
         if row is None:
             continue
         file, session = row
-        hidden += unindex(connection, files, file)
-        ledger.drop(file)
-        copies.will_change(file)
-        for table in ("tool_call", "prompt", "thought", "piece", "client_total", "limit_value", "file_copy"):
-            connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+        hidden += drop_lines(connection, files, file, ledger, copies)
+        connection.execute("DELETE FROM file_copy WHERE file = ?", (file,))
         connection.execute("DELETE FROM file WHERE id = ?", (file,))
         if session is not None:
             sessions.add(session)

@@ -389,6 +389,18 @@ def _begins_with(connection: sqlite3.Connection, files: SafeReader, full: FileRo
         return False
 
 
+def drop_lines(
+    connection: sqlite3.Connection, files: SessionFileReader, file: int, ledger: Ledger, copies: CopyMarker
+) -> int:
+    """Removes all that the lines of a file tell; gives how many texts could not be read and were hidden."""
+    hidden = unindex(connection, files, file)
+    ledger.drop(file)
+    copies.will_change(file)
+    for table in ("tool_call", "prompt", "thought", "piece", "client_total", "limit_value"):
+        connection.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608  our own names
+    return hidden
+
+
 def _fold(
     connection: sqlite3.Connection, files: SessionFileReader, ledger: Ledger, home: Original, other: Original
 ) -> None:
@@ -396,11 +408,7 @@ def _fold(
     with transaction(connection):
         for role, row in other.files.items():
             target = home.files[role].id
-            unindex(connection, files, row.id)
-            ledger.drop(row.id)
-            copies.will_change(row.id)
-            for table in ("tool_call", "prompt", "thought", "piece", "client_total", "limit_value"):
-                connection.execute(f"DELETE FROM {table} WHERE file = ?", (row.id,))  # noqa: S608  our own names
+            drop_lines(connection, files, row.id, ledger, copies)
             connection.execute(
                 """INSERT OR REPLACE INTO file_copy
                    SELECT key, ?, machine, source, path, device, inode, size, mtime_ns, present, vanished

@@ -23,7 +23,7 @@ from .sessions import integers
 if TYPE_CHECKING:
     from reread.safe import safe
 else:
-    safe = lazy.module("reread.safe.safe")
+    lazy.bind(globals())
 
 _FILE = ", ".join({"location": "path"}.get(name, name) for name in FileRow.__struct_fields__)
 

@@ -6,6 +6,7 @@ every change of a table, and of what an import writes into it; nothing else says
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from sqlite3 import Connection, complete_statement, sqlite_version_info
 
@@ -40,6 +41,11 @@ def statements() -> list[str]:
 def sql_of(table: str) -> str:
     """The SQL that makes a table."""
     return next(each for each in statements() if f"TABLE {table} " in each)
+
+
+def tables() -> list[str]:
+    """The names of all tables, those of the full text aside."""
+    return re.findall(r"^CREATE TABLE (\w+)", schema(), re.MULTILINE)
 
 
 def create(connection: Connection) -> None:

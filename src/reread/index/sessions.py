@@ -12,19 +12,19 @@ from zlib import crc32
 
 from reread import lazy
 from reread.billing.money import in_dollars
+from reread.lazy import TYPE_CHECKING
 from reread.marks import NO_MARK, Mark, Moves, below
 from reread.rows.session_row import SessionRow
 from reread.times import moment
 
 from .meta import as_path, sought_path, stored_path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
     from decimal import Decimal
     from typing import Any
 else:
-    json = lazy.module("json")
+    lazy.bind(globals())
 
 
 _COLUMNS = "session, starred, tags, note, title, hidden, typed"

@@ -20,7 +20,7 @@ from .sessions import SessionFilter
 if TYPE_CHECKING:
     from . import machines
 else:
-    machines = lazy.module("reread.index.machines")
+    lazy.bind(globals())
 
 QUARTER_MS = 900_000
 NO_QUARTER = -1

@@ -23,7 +23,7 @@ from reread.safe.pieces import PieceHeader, digest
 from reread.safe.safe import Damage, PiecePlace, Safe
 from reread.times import EARLIEST, LATEST, moment
 
-from . import meta
+from . import meta, schema
 from .backup_files import shared_digest
 from .database import transaction
 from .findings import are_prompts, is_material
@@ -373,22 +373,6 @@ _LIST = "json_type({0}) = 'array' AND NOT EXISTS (SELECT 1 FROM json_each({0}) W
 _OBJECTS = (("client_total", "models"), ("friction", "details"))
 _PACKED = {("source_state", "states"): "length(states) % 16 = 0"}
 _ONE_OF: dict[tuple[str, str], tuple[object, ...]] = {("file", "kind"): tuple(map(str, sources.FileKind))}
-_TABLES = (
-    *("file", "piece", "session", "tool_call", "prompt", "thought", "context", "request", "copied"),
-    *("usage_cell", "note"),
-    *(
-        "source_state",
-        "client_total",
-        "limit_value",
-        "forgotten",
-        "friction",
-        "session_end",
-        "instruction_change",
-        "moment_verdict",
-    ),
-    *("block", "mark", "moved_folder", "machine", "file_copy", "secret", "secret_scan", "result_waits", "closed_part"),
-    *("partly_indexed", "term_list"),
-)
 
 
 def damage_of(connection: sqlite3.Connection) -> list[str]:
@@ -404,7 +388,7 @@ def damage_of(connection: sqlite3.Connection) -> list[str]:
 
 
 def _unsound(connection: sqlite3.Connection) -> dict[str, None]:
-    bad = [table for table in _TABLES if _bad(connection, table)]
+    bad = [table for table in schema.tables() if _bad(connection, table)]
     bad += [row[0] for row in connection.execute("PRAGMA foreign_key_check")]
     outcomes = connection.execute("SELECT prompted, material FROM session_end")
     bad += ["session_end" for prompted, material in outcomes if not (are_prompts(prompted) and is_material(material))]

@@ -20,6 +20,7 @@ from reread.billing import Prices
 from reread.errors import SafeDamaged
 from reread.home import changed_at, fitting_time, identity
 from reread.keys import file_key
+from reread.lazy import TYPE_CHECKING
 from reread.rows.session_row import SessionRow
 from reread.safe.safe import PieceHeader, PiecePlace, Safe
 from reread.sources import SourceFile
@@ -34,18 +35,13 @@ from .rows import OWN, FileBatch, PieceRow, SessionBatch
 from .source_state import UNREAD, look_again, remember, remember_grown
 from .text_index import INSERT_WORDS, LACKING, NOTE_LACKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import backup_files, findings, places, session_files, words
     from .backup_files import KnownPieces
     from .places import PlaceRow
     from .safe_reader import Piece
 else:  # not needed for a session that only grew
-    backup_files = lazy.module("reread.index.backup_files")
-    findings = lazy.module("reread.index.findings")
-    places = lazy.module("reread.index.places")
-    session_files = lazy.module("reread.index.session_files")
-    words = lazy.module("reread.index.words")
+    lazy.bind(globals())
 
 MIDDLE = 1 << 27
 """Ids of blocks count up from here for newer sessions and down for older ones: an id then reflects the age of a block

@@ -18,6 +18,7 @@ from reread.features import friction  # lazy: its names are imported on use, and
 from reread.index.meta import FIELDS, RESULT
 from reread.index.rows import BlockRow, FileBatch, FrictionBatch, PieceRow, SessionBatch
 from reread.index.text_index import indexable_bytes
+from reread.lazy import TYPE_CHECKING
 from reread.loading import DISK, FileReader, load_session, records_of
 from reread.records import AgentProgress, ProgressLine, QueueOperation, Record
 from reread.rows.model import FileRows, TextRow
@@ -49,14 +50,11 @@ from .closed_parts import ClosedPart
 from .copies import session_name
 from .jobs import FileJob, SessionJob
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.features.friction import detectors
     from reread.index import findings, session_files
 else:  # not needed for a session that only grew
-    detectors = lazy.module("reread.features.friction.detectors")
-    findings = lazy.module("reread.index.findings")
-    session_files = lazy.module("reread.index.session_files")
+    lazy.bind(globals())
 
 
 def friction_of(session: Session) -> FrictionBatch:

@@ -19,19 +19,19 @@ from reread.changes import is_as_it_was
 from reread.home import is_same_file
 from reread.index import read
 from reread.index.rows import FileRow
+from reread.lazy import TYPE_CHECKING
 from reread.loading import has_own_name
 from reread.safe.safe import Safe
 from reread.sources import SessionFiles, SourceFile
 
 from .copies import IdOwners, Owned, by_role, own_files, without_copies
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.index import places as other_places
     from reread.index.places import KnownPlace, Original, SessionMove
     from reread.sources.find import Role
 else:  # not needed for a session that only grew
-    other_places = lazy.module("reread.index.places")
+    lazy.bind(globals())
 
 
 class Overlap(Enum):

@@ -45,7 +45,7 @@ from .sync import COMMIT_AFTER, SHARE, SMALLEST, Packed, packed, quickly, unpack
 if TYPE_CHECKING:
     import random
 else:
-    random = lazy.module("random")  # a sync does not need it
+    lazy.bind(globals())
 
 AHEAD = 8
 """Shares that may be with the workers, or read and not yet written: some are large."""

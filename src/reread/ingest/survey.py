@@ -20,6 +20,7 @@ from reread.index import read
 from reread.index.read import StoredPiece
 from reread.index.rows import FileRow
 from reread.keys import session_mark
+from reread.lazy import TYPE_CHECKING
 from reread.loading import has_own_name
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import folder_of
@@ -30,14 +31,11 @@ from .jobs import FileJob, GoneFile, SessionJob, file_job, reindex_jobs
 from .known_copies import CopyChanges, KnownCopies
 from .walk import Walk
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from reread.index import places as other_places
     from reread.index import session_files, user_data
 else:  # not needed for a session that only grew
-    other_places = lazy.module("reread.index.places")
-    session_files = lazy.module("reread.index.session_files")
-    user_data = lazy.module("reread.index.user_data")
+    lazy.bind(globals())
 
 _NAMES_AGENTS = frozenset({FileKind.TRANSCRIPT, FileKind.SUBAGENT, FileKind.META})
 _KEPT_ASIDE = frozenset({FileKind.HISTORY, FileKind.INDEX, FileKind.SETTINGS, FileKind.META})

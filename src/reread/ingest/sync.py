@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from reread.index.meta import BEGUN, FOLDED, keep_left_out, write_note
 from reread.index.read import closed_part_of
 from reread.index.rows import SessionBatch
 from reread.index.write import StoreWriter
+from reread.lazy import TYPE_CHECKING
 from reread.records.decoder import expect_many
 from reread.safe.safe import Safe
 from reread.workers import give_back_memory, in_shares, is_alone, worker_pool
@@ -32,7 +34,6 @@ from .jobs import SessionJob
 from .survey import Survey, survey
 from .walk import Walk, walk_sources
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pickle
     import queue
@@ -43,9 +44,7 @@ if TYPE_CHECKING:
 
     Answers = Future[list[bytes | SessionBatch | SourceError]]
 else:  # a small sync has no workers, and mostly no backups
-    pickle = lazy.module("pickle")
-    queue = lazy.module("queue")
-    backup_survey = lazy.module("reread.ingest.backup_survey")
+    lazy.bind(globals())
 
 COMMIT_AFTER = 16_000_000
 """Bytes of text and pieces per transaction: large enough for the index, small enough for memory."""
@@ -259,7 +258,7 @@ def _read_by_workers(waiting: Iterator[tuple[int, SessionJob]]) -> Iterator[Read
                 found = future.result()[::-1]
                 del future
                 for number, size in about:
-                    answer = _unpacked_or_error(found.pop())  # `pop` frees the encoded bytes, as large as the batch
+                    answer = unpacked(found.pop())  # `pop` frees the encoded bytes, as large as the batch
                     ahead -= _ahead(size)
                     yield number, size, answer
                     del answer
@@ -271,11 +270,13 @@ def _ahead(size: int) -> int:
     return max(SMALLEST, min(size, LARGEST))
 
 
+Answer = TypeVar("Answer", bound=SessionBatch | SourceError)
 Packed = bytes | SessionBatch
 """A batch as it crosses the pipe: msgpack is several times faster than pickling structs."""
 
 
-def unpacked(answer: Packed) -> SessionBatch:
+def unpacked(answer: bytes | Answer) -> SessionBatch | Answer:
+    """The batch; an answer that was not packed as it is."""
     return _batch_decoder().decode(answer) if isinstance(answer, bytes) else answer
 
 
@@ -285,17 +286,10 @@ def _batch_decoder() -> msgspec.msgpack.Decoder[SessionBatch]:
     return msgpack_decoder(SessionBatch)
 
 
-def _unpacked_or_error(answer: Packed | SourceError) -> SessionBatch | SourceError:
-    return answer if isinstance(answer, SourceError) else unpacked(answer)
-
-
 def take_packed(jobs: bytes) -> list[Packed | SourceError]:
     """Runs in a worker."""
-    return [_packed_or_error(_take_or_error(job), job.size) for job in pickle.loads(jobs)]
-
-
-def _packed_or_error(answer: SessionBatch | SourceError, size: int) -> Packed | SourceError:
-    return answer if isinstance(answer, SourceError) else packed(answer, size)
+    taken = ((_take_or_error(job), job.size) for job in pickle.loads(jobs))  # noqa: S301  ours
+    return [answer if isinstance(answer, SourceError) else packed(answer, size) for answer, size in taken]
 
 
 def packed(batch: SessionBatch, size: int) -> Packed:

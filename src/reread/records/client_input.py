@@ -35,6 +35,8 @@ _MINUTE_MS = 60_000
 _WEEK_MS = 7 * 24 * 60 * _MINUTE_MS
 LIMIT_LENGTHS = {"five_hour": 5 * 60 * _MINUTE_MS, "seven_day": _WEEK_MS}
 """How long the window of a limit is; the others are of a week, too."""
+UNNAMED_LIMIT = "usage"
+"""Where the client does not say which limit it means."""
 _MOST_LIMITS = 20
 _MILLISECONDS_FROM = 10**11
 

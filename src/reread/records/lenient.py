@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
 else:  # only for lines that msgspec cannot read
-    json = lazy.module("json")
+    lazy.bind(globals())
 
 Timestamp = str | int | float | None
 

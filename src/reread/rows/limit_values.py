@@ -9,13 +9,12 @@ from typing import Any
 
 from reread.errors import BadInput
 from reread.records import Assistant, Record, parse_or_none, parse_time
-from reread.records.client_input import number
+from reread.records.client_input import UNNAMED_LIMIT, number
 from reread.records.frames import RateLimitEvent
 from reread.times import milliseconds, zone_called
 
 from .model import LimitRow
 
-UNNAMED = "usage"
 _NAMES = {
     "session": "five_hour",
     "5-hour": "five_hour",
@@ -46,7 +45,7 @@ def _values_told(record: RateLimitEvent, time: datetime | None) -> Iterator[Limi
     """The limit that the event is about, and the other windows that it names."""
     told = _object(parse_or_none(record.rate_limit_info))
     windows = {name: _object(each) for name, each in _object(told.get("unifiedWindows")).items()}
-    windows |= {str(told.get("rateLimitType") or UNNAMED): told}
+    windows |= {str(told.get("rateLimitType") or UNNAMED_LIMIT): told}
     for name, each in windows.items():
         used = number(each.get("utilization"), _MOST_PERCENT / 100)
         yield LimitRow(
@@ -68,7 +67,7 @@ def _limit_reached(record: Assistant, time: datetime | None) -> Iterator[LimitRo
     found = re.match(_REACHED, record.text.strip())
     if found is not None:
         said = found[1].strip().lower()
-        name = _NAMES.get(said) or _NAMES.get(said.removesuffix(" weekly")) or said.replace(" ", "_") or UNNAMED
+        name = _NAMES.get(said) or _NAMES.get(said.removesuffix(" weekly")) or said.replace(" ", "_") or UNNAMED_LIMIT
         resets = milliseconds(_end_in(record.text, time))
         yield LimitRow(offset=record.offset, name=name, time=milliseconds(time), resets=resets, is_hit=True)
 

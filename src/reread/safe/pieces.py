@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     import json
 
     from reread import zstd
-else:
-    json = lazy.module("json")
-    zstd = lazy.module("reread.zstd")  # takes 20 ms, and many commands read no raw bytes
+else:  # zstd takes 20 ms, and many commands read no raw bytes
+    lazy.bind(globals())
 
 MAGIC = b"\xffreread\x01"
 """The first byte occurs in no UTF-8 text, so in no transcript; the last is the version of the format."""

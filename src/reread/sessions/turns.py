@@ -242,7 +242,7 @@ class TurnWriter:
             draft.has_answer = True
         steps, content = draft.steps, record.content
         if isinstance(content, str):
-            steps += _words_of(record, Text(text=content)) if content else []
+            steps += _steps_of_text(record, Text(text=content)) if content else []
             return
         if content is None:
             steps += _unreadable(record)
@@ -250,7 +250,7 @@ class TurnWriter:
             if self._lost.has(record.message.id if record.message is not None else None, block):
                 steps.append(Notice(what="unsaid", text=UNSAID, record=record))
             elif type(block) is Text:
-                steps += _words_of(record, block)
+                steps += _steps_of_text(record, block)
             elif type(block) is Thinking or type(block) is RedactedThinking:
                 steps.append(Thought(record=record, block=block))
             elif isinstance(block, ToolUse):
@@ -259,7 +259,7 @@ class TurnWriter:
                 steps += attached(record, block)
 
 
-def _words_of(record: Assistant, block: Text) -> list[Step]:
+def _steps_of_text(record: Assistant, block: Text) -> list[Step]:
     """Words of the model. What models without thinking write in a tag at the beginning is a thought."""
     text = block.as_text
     found = _THOUGHT.match(text) if text.startswith("<thinking>") else None

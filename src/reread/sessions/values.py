@@ -10,19 +10,19 @@ from msgspec import Struct
 from reread import lazy
 from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
+from reread.lazy import TYPE_CHECKING
 from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, Text, Thinking, ToolUse, Usage, User
 
 from .calls import FromLine, ToolCall
 from .requests import add_up, requests_of, spoken_groups
 from .speaker import Speaker, kind_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
     from collections.abc import Mapping
     from typing import Any
 else:
-    json = lazy.module("json")
+    lazy.bind(globals())
 
 MINIMUM_THOUGHT = 11
 """Shorter thoughts say nothing. Views filter by it; the parser never does."""

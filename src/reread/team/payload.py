@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reread.archive import Archive, StoredSession
     from reread.features import secrets
 else:
-    secrets = lazy.module("reread.features.secrets")
+    lazy.bind(globals())
 
 
 Document = dict[str, Any]

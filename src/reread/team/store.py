@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from psycopg import sql
     from psycopg.types import json as json_types
 else:
-    sql = lazy.module("psycopg.sql")
-    json_types = lazy.module("psycopg.types.json")
+    lazy.bind(globals())
 
 VERSION = 4
 """The version of tables and functions that this client knows. Increase it with every change of what a client may send

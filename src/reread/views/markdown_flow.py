@@ -12,14 +12,14 @@ from functools import cache
 from itertools import chain, repeat, zip_longest
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 
 from .text import MARKS, Flow, Style, cells, padded, tabbed, wrap, wrap_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pygments import lexers, token, util
 else:  # only where there is a fence with a language
-    lexers, token, util = (lazy.module(f"pygments.{name}") for name in ("lexers", "token", "util"))
+    lazy.bind(globals())
 
 Looks = frozenset[str]
 PLAIN: Looks = frozenset()

@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 
 from .numbers import duration, size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
     from typing import Any
 else:  # for text that arrives in pieces
-    json = lazy.module("json")
+    lazy.bind(globals())
 
 _CODES = {
     "bold": "1",

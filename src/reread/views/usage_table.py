@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from . import charts, session_list
 else:
-    charts = lazy.module("reread.views.charts")
-    session_list = lazy.module("reread.views.session_list")
+    lazy.bind(globals())
 
 _Report = TypeVar("_Report", UsageReport, "CacheReport")
 Reconciliation = Mapping[str, Reconciled] | None

@@ -10,14 +10,15 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
 
 from reread import lazy
+from reread.lazy import TYPE_CHECKING
 from reread.times import in_zone
 
 from .text import OBEYED, Style, wrap
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     import msgspec
 
     from reread.billing.report import Tokens
-else:
-    msgspec = lazy.module("msgspec")  # takes longer to import than a list of sessions takes as text
+else:  # takes longer to import than a list of sessions takes as text
+    lazy.bind(globals())
 
 
 Document = dict[str, "Any"]
@@ -104,6 +105,8 @@ def _plain(value: Any) -> Any:
         return dollars(value)
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, Path):
+        return str(value)
     return value.value if isinstance(value, Enum) else value
 
 

@@ -22,16 +22,16 @@ from reread.archive import Archive, Listed, StoredSession, listing
 from reread.archive.listing import CleanupDays
 from reread.errors import AmbiguousSession, UnknownSession
 from reread.features.friction.detection import Moment
+from reread.lazy import TYPE_CHECKING
 from reread.live.rules import AllowRule
 from reread.live.transport import Program
 from reread.marks import NO_MARK
 from reread.sessions import Session
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import team_store
 else:
-    team_store = lazy.module("reread.web.team_store")
+    lazy.bind(globals())
 
 
 class ServerSettings(NamedTuple):

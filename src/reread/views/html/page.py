@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
-from jinja2.bccache import Bucket, bc_magic
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from reread import __version__, lazy
+from reread import __version__
 from reread.sessions import Session
 from reread.views.html.content import typed
 from reread.views.numbers import count
@@ -81,18 +85,19 @@ def _digest(text: str) -> str:
 LONGEST_LINE = 600
 
 
-class CompiledTemplates(BytecodeCache):
-    """Keeps compiled templates for one version of everything that made them. Compiling took 0.1 s of every export."""
+class CompiledTemplates(FileSystemBytecodeCache):
+    """Keeps compiled templates where Python keeps our compiled modules, and only if it may write there. Compiling took
+    0.1 s of every export."""
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = lazy.compiled(bucket.key, self._version(bucket))
+        with suppress(OSError):
+            super().load_bytecode(bucket)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        if bucket.code is not None:
-            lazy.keep_compiled(bucket.key, self._version(bucket), bucket.code)
-
-    def _version(self, bucket: Bucket) -> str:
-        return f"{__version__} {bc_magic.hex()} {bucket.checksum}"
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                Path(self.directory).mkdir(parents=True, exist_ok=True)
+                super().dump_bytecode(bucket)
 
 
 class LoadedTemplates(Environment):
@@ -104,6 +109,7 @@ class LoadedTemplates(Environment):
 @cache
 def environment() -> Environment:
     """The one template environment; templates are loaded on first use."""
+    folder, kind = Path(cache_from_source(__file__)).parent, sys.implementation.cache_tag
     made = LoadedTemplates(
         loader=PackageLoader("reread.views.html", "templates"),
         autoescape=True,
@@ -112,7 +118,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        bytecode_cache=CompiledTemplates(),
+        bytecode_cache=CompiledTemplates(str(folder), f"%s-{__version__}.{kind}.code"),
     )
     made.filters |= {"moment": _moment, "counted": count, "token": _token, "shortened": _shortened, "typed": typed}
     made.filters["diff_lines"] = _diff_lines
