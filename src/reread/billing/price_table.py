@@ -6,9 +6,10 @@ is reported in one sentence with file, model and field.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn
 
 import msgspec
@@ -53,6 +54,15 @@ class Premium(Struct, frozen=True, kw_only=True):
     applies_to: tuple[str, ...]
 
 
+class Provider(Struct, frozen=True, kw_only=True):
+    """Whoever sells models under names of their own, such as a gateway; its models are also models of the table."""
+
+    pattern: str
+    """The raw ids that are its, with `*` for any characters."""
+    names: dict[str, str]
+    """What its models are called, each with the model of the table: `PROVIDER/MODEL`."""
+
+
 class PriceFile(Struct, frozen=True, kw_only=True):
     """The content of one file. Ids are in lower case, the rows of a model in the order of their days."""
 
@@ -60,6 +70,7 @@ class PriceFile(Struct, frozen=True, kw_only=True):
     models: dict[str, tuple[Row, ...]]
     aliases: dict[str, str]
     """Other names, each with the model that it means."""
+    providers: dict[str, Provider]
     fast_mode: dict[str, str]
     inference_geo: Premium
     region_prefix: Premium
@@ -76,6 +87,8 @@ class Table(Struct, frozen=True, kw_only=True):
     models: dict[str, tuple[Row, ...]]
     names: dict[str, str]
     """Every id and alias, each with the model that it means."""
+    providers: dict[str, Provider]
+    """They are asked first, the longest pattern before the others."""
     fast_mode: dict[str, str]
     inference_geo: Premium
     region_prefix: Premium
@@ -99,6 +112,7 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
         user_as_of=own.as_of,
         models=packaged.models | own.models,
         names=names,
+        providers=dict(sorted((packaged.providers | own.providers).items(), key=lambda each: -len(each[1].pattern))),
         fast_mode=packaged.fast_mode | own.fast_mode,
         inference_geo=_both(packaged.inference_geo, own.inference_geo),
         region_prefix=_both(packaged.region_prefix, own.region_prefix),
@@ -113,6 +127,7 @@ _EMPTY = PriceFile(
     as_of=None,
     models={},
     aliases={},
+    providers={},
     fast_mode={},
     inference_geo=_NOWHERE,
     region_prefix=_NOWHERE,
@@ -163,8 +178,15 @@ class Model(Struct, frozen=True):
     """The id or alias by which it was found."""
 
 
-def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
+def find_model(raw: str | None, names: Mapping[str, str], providers: Iterable[Provider] = ()) -> Model | None:
     """The model that a raw id means, by a table of ids and aliases; None if the table does not have it."""
+    for provider in providers:
+        if fnmatchcase((raw or "").lower(), provider.pattern) and (found := _named(raw, provider.names)) is not None:
+            return found
+    return _named(raw, names)
+
+
+def _named(raw: str | None, names: Mapping[str, str]) -> Model | None:
     name, region = (raw or "").lower(), None
     if name in names:
         return Model(names[name], None, name)
@@ -174,12 +196,12 @@ def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
         name = step.sub("", name)
         if name in names:
             return Model(names[name], region, name)
-    return None
+    return Model(names["*"], region, "*") if "*" in names else None
 
 
 _PLACES = ("inference_geo", "region_prefix")
 _FILE = (
-    *("schema", "as_of", "currency", "unit", "models", "aliases", "fast_mode"),
+    *("schema", "as_of", "currency", "unit", "models", "aliases", "providers", "fast_mode"),
     *(*_PLACES, "service_tier", "web_search_usd_per_request"),
 )
 _LONG = ("above_prompt_tokens", *PER_TOKEN)
@@ -210,11 +232,18 @@ class _Reader:
         for name, wanted in _FIXED.items():
             if fields.get(name) not in (None, wanted):
                 self._refuse(f"field {name!r}", f"{_shown(fields[name])} is not {wanted!r}")
+        sold = {
+            name.lower(): self._object(value, f"provider {_shown(name)}", ("pattern", "models"))
+            for name, value in self._object(fields.get("providers"), "field 'providers'").items()
+        }
         models = self._models(fields.get("models"))
+        own = {name: self._models(provider.get("models")) for name, provider in sold.items()}
+        models |= {f"{name}/{model}": rows for name, theirs in own.items() for model, rows in theirs.items()}
         read = PriceFile(
             as_of=self._date(fields.get("as_of"), "field 'as_of'"),
             models={name: self._rows(value, f"model {_shown(name)}") for name, value in models.items()},
             aliases=self._aliases(fields.get("aliases"), models),
+            providers={name: self._provider(name, value, own[name]) for name, value in sold.items()},
             fast_mode=self._factors(fields.get("fast_mode"), "field 'fast_mode'"),
             inference_geo=self._premium(fields.get("inference_geo"), "inference_geo"),
             region_prefix=self._premium(fields.get("region_prefix"), "region_prefix"),
@@ -223,6 +252,12 @@ class _Reader:
         )
         self._check_models(read, known)
         return read
+
+    def _provider(self, name: str, value: Mapping[str, Any], models: Iterable[str]) -> Provider:
+        pattern = value.get("pattern", f"{name}/*")
+        if not isinstance(pattern, str):
+            self._refuse(f"provider {_shown(name)}, field 'pattern'", f"{_shown(pattern)} is no text")
+        return Provider(pattern=pattern.lower(), names={model: f"{name}/{model}" for model in models})
 
     def _models(self, value: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
