@@ -50,8 +50,8 @@ class Row(PerMillion, frozen=True, kw_only=True):
 class Premium(Struct, frozen=True, kw_only=True):
     """The factor on prices for each geography or region, and the models that it applies to."""
 
-    factors: dict[str, str]
-    applies_to: tuple[str, ...]
+    factors: dict[str, str] = {}
+    applies_to: tuple[str, ...] = ()
 
 
 class Provider(Struct, frozen=True, kw_only=True):
@@ -63,36 +63,35 @@ class Provider(Struct, frozen=True, kw_only=True):
     """What its models are called, each with the model of the table: `PROVIDER/MODEL`."""
 
 
-class PriceFile(Struct, frozen=True, kw_only=True):
-    """The content of one file. Ids are in lower case, the rows of a model in the order of their days."""
+class _Listed(Struct, frozen=True, kw_only=True):
+    """What a file and the table both have. Ids are in lower case, the rows of a model in the order of their days."""
 
-    as_of: date | None
-    models: dict[str, tuple[Row, ...]]
-    aliases: dict[str, str]
+    models: dict[str, tuple[Row, ...]] = {}
+    providers: dict[str, Provider] = {}
+    """In the table, they are asked first, the longest pattern before the others."""
+    fast_mode: dict[str, str] = {}
+    inference_geo: Premium = Premium()
+    region_prefix: Premium = Premium()
+    service_tier: dict[str, str] = {}
+
+
+class PriceFile(_Listed, frozen=True, kw_only=True):
+    """The content of one file."""
+
+    as_of: date | None = None
+    aliases: dict[str, str] = {}
     """Other names, each with the model that it means."""
-    providers: dict[str, Provider]
-    fast_mode: dict[str, str]
-    inference_geo: Premium
-    region_prefix: Premium
-    service_tier: dict[str, str]
-    web_search: str | None
+    web_search: str | None = None
     """Dollars for one search."""
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class Table(_Listed, frozen=True, kw_only=True):
     """Both files combined. `by_user` lists the parts that are the user's, as `part.name`."""
 
     as_of: date
     user_as_of: date | None
-    models: dict[str, tuple[Row, ...]]
     names: dict[str, str]
     """Every id and alias, each with the model that it means."""
-    providers: dict[str, Provider]
-    """They are asked first, the longest pattern before the others."""
-    fast_mode: dict[str, str]
-    inference_geo: Premium
-    region_prefix: Premium
-    service_tier: dict[str, str]
     web_search: str
     by_user: tuple[str, ...]
 
@@ -104,7 +103,7 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
     """
     if packaged.as_of is None or packaged.web_search is None:
         raise ValueError("the packaged prices lack their date or the price of a search")
-    own = user or _EMPTY
+    own = user or PriceFile()
     names = {name: name for name in packaged.models} | packaged.aliases
     names |= {name: name for name in own.models} | own.aliases
     return Table(
@@ -120,20 +119,6 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
         web_search=own.web_search or packaged.web_search,
         by_user=tuple(_parts(own)),
     )
-
-
-_NOWHERE = Premium(factors={}, applies_to=())
-_EMPTY = PriceFile(
-    as_of=None,
-    models={},
-    aliases={},
-    providers={},
-    fast_mode={},
-    inference_geo=_NOWHERE,
-    region_prefix=_NOWHERE,
-    service_tier={},
-    web_search=None,
-)
 
 
 def _both(packaged: Premium, own: Premium) -> Premium:

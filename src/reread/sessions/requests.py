@@ -129,23 +129,21 @@ class _Evidence:
         before = self._chained.get(record.parent_uuid or "", ())
         if record.parent_uuid is None and record.timestamp is None:
             before = self._previous  # frames of a stream have no parent and no time: their order has to do
-        told = record.request_id or self._prompt_of(record)
-        known = self._told.get((name, told)) if told is not None else None
-        if not record.request_id and before[:1] == (name,):
-            known = before
+        told = name, record.request_id or self._prompt_of(record)
+        follows = before[:1] == (name,) and not record.request_id
+        known = before if follows else self._told.get(told)
         key = known or (name, record.request_id or "", str(record.timestamp or record.uuid or record.line))
-        if told is not None:
-            self._told[name, told] = key
+        self._told[told] = key
         if record.uuid is not None:
             self._chained[record.uuid] = key
         return key
 
-    def _prompt_of(self, record: Assistant) -> _Told | None:
+    def _prompt_of(self, record: Assistant) -> _Told:
         """What all lines of a response repeat, and no other since the person's last prompt does: the model and how much
-        it was given. None where that was not counted, or where nothing says what the line follows."""
+        it was given. The line's place where that was not counted, or where nothing says what the line follows."""
         size = Rated.of(_usage(record), 0).prompt
         if not size or record.parent_uuid is None or record.message is None:
-            return None
+            return None, 0, record.offset
         return record.message.model, size, self._prompts
 
 
