@@ -43,7 +43,7 @@ def tag_key(tag: str) -> str:
 
 
 _DRIVE = lazy.pattern(r"[A-Za-z]:(?=[/\\]|$)")
-_SHELL_DRIVE = lazy.pattern(r"/([Cc])(?=/|$)")
+_SHELL_DRIVE = lazy.pattern(r"^/([Cc])(?=/|$)")
 """How Git's shell calls the first drive. Other letters may well be folders of Linux, such as `/w`."""
 
 

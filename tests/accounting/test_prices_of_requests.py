@@ -219,6 +219,16 @@ def test_what_the_client_recorded_moves_nothing_and_is_told_on_request(
     assert books.usage()["cost"] == "computed"
 
 
+def test_a_gateways_own_bill_stands_beside_what_has_no_price(books: Books) -> None:
+    usage = a_usage(10, 200, x_anthropic_cost_usd=0.25)
+    books.write(a_response(usage, model="glm-5.1", id="gen-1"), a_response(a_usage(10, 20), id="msg_02"))
+    assert books.total()["unpriced_tokens"] == 210
+    assert books.nanodollars() == 10 * 5_000 + 20 * 25_000
+    assert nano(books.usage("model", "--cost", "recorded")["totals"]["cost_usd"]) == 250_000_000
+    assert "lines of the same requests say $0.2500, not counted" in " ".join(books.command("usage").out.split())
+    assert "a gateway, not counted: $0.25 " in " ".join(books.command("explain", "gen-1").out.split())
+
+
 def test_recorded_money_is_called_so_in_the_table(books: Books) -> None:
     books.write(a_response(a_usage(10, 200), costUSD=0.5), version="1.0.60")
     shown = " ".join(books.command("usage", "--cost", "recorded").out.split())

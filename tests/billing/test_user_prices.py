@@ -44,6 +44,18 @@ class TestOverriding:
         assert found.price_id == "user:2026-12-01/claude-opus-4-8/always/fast"
         assert prices.cost(Rated(cache_read=1), "claude-opus-4-8", NOVEMBER) is None
 
+    def test_a_provider_has_prices_of_its_own_for_the_ids_of_its_pattern(self, tmp_path: Path) -> None:
+        theirs = {"claude-opus-4-8": {"input": "6", "output": "30"}, "*": {"input": "1", "output": "2"}}
+        zai = {"models": {"glm-5.1": {"input": "0.5", "output": "2"}}}
+        prices = load(tmp_path, {"providers": {"Router": {"pattern": "gw/*", "models": theirs}, "zai": zai}})
+        cost = {
+            name: prices.cost(Rated(input=1_000), name, NOVEMBER)
+            for name in ("gw/anthropic/Claude-Opus-4-8", "gw/nobody-7b", "claude-opus-4-8", "zai/glm-5.1", "glm-5.1")
+        }
+        assert list(cost.values()) == [6_000_000, 1_000_000, 5_000_000, 500_000, None]
+        found = prices.derive(Rated(input=1_000), "gw/claude-opus-4-8", NOVEMBER)
+        assert (found.model, found.price_id) == ("router/claude-opus-4-8", "user/router/claude-opus-4-8/always")
+
     def test_missing_and_null_cache_prices_are_no_prices(self, tmp_path: Path) -> None:
         prices = load(tmp_path, {"models": {"m": {**ROW, "cache_read": None, "cache_write_5m": 1}}})
         assert prices.cost(Rated(cache_write_5m=1_000), "m", NOVEMBER) == 1_000_000

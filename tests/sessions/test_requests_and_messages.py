@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from reread.sessions import Session
 from reread.testing import (
     Entry,
@@ -109,9 +111,24 @@ def test_parallel_rows_of_a_gateway_response_are_told_by_their_chain() -> None:
         a_tool_result("1", of="a"),
         a_reply(a_tool_call(id="b"), id="ocgo", requestId=None, to="x"),
         a_tool_result("2", of="b"),
-        a_reply("next", id="ocgo", requestId=None),
+        a_reply("next", id="ocgo", requestId=None, usage=a_usage(80, 20)),
     )
     assert len(session.requests) == 2
+
+
+@pytest.mark.parametrize("name", ["0b0c7e52-5a5f-4a0e-9a31-6f2f0b3f9f10", "ocgo"])
+def test_a_result_between_the_calls_of_a_gateway_response_makes_no_second_one(name: str) -> None:
+    """Since about 2.1.29 the client writes each result below its call, and the next call of the response below that."""
+    about: dict[str, Any] = {"id": name, "requestId": None}
+    session = build(
+        a_prompt("one"),
+        a_reply(a_tool_call(id="a"), usage=a_usage(500, 40), **about),
+        a_tool_result("1", of="a"),
+        a_reply(a_tool_call(id="b"), usage=a_usage(500, 40), **about),
+        a_tool_result("2", of="b"),
+        a_reply("next", usage=a_usage(620, 7), **about),
+    )
+    assert outputs(session) == [40, 7]
 
 
 def test_dated_rows_of_a_gateway_that_no_chain_holds_together_are_responses_of_their_own() -> None:

@@ -509,6 +509,8 @@ class UsageReport(Answer[UsageRow], frozen=True, kw_only=True):
     """In a report by block: the starts, in seconds, of the windows that a status line reported."""
     is_recorded: bool = False
     """Whether money is what the client wrote into lines."""
+    billed: int | None = None
+    """Nano-dollars that gateways, or 1.0.x clients, wrote into lines; looked up only where something has no price."""
     limits: tuple[LimitWindow, ...] = ()
     """In a report by block: what the client said of its usage limits, where it was asked for."""
 
@@ -527,6 +529,9 @@ def report(connection: sqlite3.Connection, ask: UsageQuestion, prices: Prices) -
     windows = _reported_windows(connection, ask)
     made = report_of(ask.by, archive_cells(connection, ask, windows), prices, ledger.lines_read(connection))
     made = replace(made, reported_windows=windows, is_recorded=ask.is_recorded)
+    if made.accounting.unpriced_tokens and not ask.is_recorded:
+        as_recorded = archive_cells(connection, replace(ask, is_recorded=True), windows)
+        made = replace(made, billed=report_of(ask.by, as_recorded, prices, (0, None)).totals.nanodollars)
     return titled(made, ledger.titles(connection)) if ask.by == "session" else made
 
 

@@ -6,9 +6,10 @@ is reported in one sentence with file, model and field.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from typing import Any, Literal, NoReturn
 
 import msgspec
@@ -49,37 +50,48 @@ class Row(PerMillion, frozen=True, kw_only=True):
 class Premium(Struct, frozen=True, kw_only=True):
     """The factor on prices for each geography or region, and the models that it applies to."""
 
-    factors: dict[str, str]
-    applies_to: tuple[str, ...]
+    factors: dict[str, str] = {}
+    applies_to: tuple[str, ...] = ()
 
 
-class PriceFile(Struct, frozen=True, kw_only=True):
-    """The content of one file. Ids are in lower case, the rows of a model in the order of their days."""
+class Provider(Struct, frozen=True, kw_only=True):
+    """Whoever sells models under names of their own, such as a gateway; its models are also models of the table."""
 
-    as_of: date | None
-    models: dict[str, tuple[Row, ...]]
-    aliases: dict[str, str]
+    pattern: str
+    """The raw ids that are its, with `*` for any characters."""
+    names: dict[str, str]
+    """What its models are called, each with the model of the table: `PROVIDER/MODEL`."""
+
+
+class _Listed(Struct, frozen=True, kw_only=True):
+    """What a file and the table both have. Ids are in lower case, the rows of a model in the order of their days."""
+
+    models: dict[str, tuple[Row, ...]] = {}
+    providers: dict[str, Provider] = {}
+    """In the table, they are asked first, the longest pattern before the others."""
+    fast_mode: dict[str, str] = {}
+    inference_geo: Premium = Premium()
+    region_prefix: Premium = Premium()
+    service_tier: dict[str, str] = {}
+
+
+class PriceFile(_Listed, frozen=True, kw_only=True):
+    """The content of one file."""
+
+    as_of: date | None = None
+    aliases: dict[str, str] = {}
     """Other names, each with the model that it means."""
-    fast_mode: dict[str, str]
-    inference_geo: Premium
-    region_prefix: Premium
-    service_tier: dict[str, str]
-    web_search: str | None
+    web_search: str | None = None
     """Dollars for one search."""
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class Table(_Listed, frozen=True, kw_only=True):
     """Both files combined. `by_user` lists the parts that are the user's, as `part.name`."""
 
     as_of: date
     user_as_of: date | None
-    models: dict[str, tuple[Row, ...]]
     names: dict[str, str]
     """Every id and alias, each with the model that it means."""
-    fast_mode: dict[str, str]
-    inference_geo: Premium
-    region_prefix: Premium
-    service_tier: dict[str, str]
     web_search: str
     by_user: tuple[str, ...]
 
@@ -91,7 +103,7 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
     """
     if packaged.as_of is None or packaged.web_search is None:
         raise ValueError("the packaged prices lack their date or the price of a search")
-    own = user or _EMPTY
+    own = user or PriceFile()
     names = {name: name for name in packaged.models} | packaged.aliases
     names |= {name: name for name in own.models} | own.aliases
     return Table(
@@ -99,6 +111,7 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
         user_as_of=own.as_of,
         models=packaged.models | own.models,
         names=names,
+        providers=dict(sorted((packaged.providers | own.providers).items(), key=lambda each: -len(each[1].pattern))),
         fast_mode=packaged.fast_mode | own.fast_mode,
         inference_geo=_both(packaged.inference_geo, own.inference_geo),
         region_prefix=_both(packaged.region_prefix, own.region_prefix),
@@ -106,19 +119,6 @@ def lay_over(packaged: PriceFile, user: PriceFile | None) -> Table:
         web_search=own.web_search or packaged.web_search,
         by_user=tuple(_parts(own)),
     )
-
-
-_NOWHERE = Premium(factors={}, applies_to=())
-_EMPTY = PriceFile(
-    as_of=None,
-    models={},
-    aliases={},
-    fast_mode={},
-    inference_geo=_NOWHERE,
-    region_prefix=_NOWHERE,
-    service_tier={},
-    web_search=None,
-)
 
 
 def _both(packaged: Premium, own: Premium) -> Premium:
@@ -163,8 +163,15 @@ class Model(Struct, frozen=True):
     """The id or alias by which it was found."""
 
 
-def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
+def find_model(raw: str | None, names: Mapping[str, str], providers: Iterable[Provider] = ()) -> Model | None:
     """The model that a raw id means, by a table of ids and aliases; None if the table does not have it."""
+    for provider in providers:
+        if fnmatchcase((raw or "").lower(), provider.pattern) and (found := _named(raw, provider.names)) is not None:
+            return found
+    return _named(raw, names)
+
+
+def _named(raw: str | None, names: Mapping[str, str]) -> Model | None:
     name, region = (raw or "").lower(), None
     if name in names:
         return Model(names[name], None, name)
@@ -174,12 +181,12 @@ def find_model(raw: str | None, names: Mapping[str, str]) -> Model | None:
         name = step.sub("", name)
         if name in names:
             return Model(names[name], region, name)
-    return None
+    return Model(names["*"], region, "*") if "*" in names else None
 
 
 _PLACES = ("inference_geo", "region_prefix")
 _FILE = (
-    *("schema", "as_of", "currency", "unit", "models", "aliases", "fast_mode"),
+    *("schema", "as_of", "currency", "unit", "models", "aliases", "providers", "fast_mode"),
     *(*_PLACES, "service_tier", "web_search_usd_per_request"),
 )
 _LONG = ("above_prompt_tokens", *PER_TOKEN)
@@ -210,11 +217,18 @@ class _Reader:
         for name, wanted in _FIXED.items():
             if fields.get(name) not in (None, wanted):
                 self._refuse(f"field {name!r}", f"{_shown(fields[name])} is not {wanted!r}")
+        sold = {
+            name.lower(): self._object(value, f"provider {_shown(name)}", ("pattern", "models"))
+            for name, value in self._object(fields.get("providers"), "field 'providers'").items()
+        }
         models = self._models(fields.get("models"))
+        own = {name: self._models(provider.get("models")) for name, provider in sold.items()}
+        models |= {f"{name}/{model}": rows for name, theirs in own.items() for model, rows in theirs.items()}
         read = PriceFile(
             as_of=self._date(fields.get("as_of"), "field 'as_of'"),
             models={name: self._rows(value, f"model {_shown(name)}") for name, value in models.items()},
             aliases=self._aliases(fields.get("aliases"), models),
+            providers={name: self._provider(name, value, own[name]) for name, value in sold.items()},
             fast_mode=self._factors(fields.get("fast_mode"), "field 'fast_mode'"),
             inference_geo=self._premium(fields.get("inference_geo"), "inference_geo"),
             region_prefix=self._premium(fields.get("region_prefix"), "region_prefix"),
@@ -223,6 +237,12 @@ class _Reader:
         )
         self._check_models(read, known)
         return read
+
+    def _provider(self, name: str, value: Mapping[str, Any], models: Iterable[str]) -> Provider:
+        pattern = value.get("pattern", f"{name}/*")
+        if not isinstance(pattern, str):
+            self._refuse(f"provider {_shown(name)}, field 'pattern'", f"{_shown(pattern)} is no text")
+        return Provider(pattern=pattern.lower(), names={model: f"{name}/{model}" for model in models})
 
     def _models(self, value: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}

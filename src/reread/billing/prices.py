@@ -207,7 +207,7 @@ class Prices:
     def model(self, raw: str | None) -> Model | None:
         """The model that a raw id means; None if the table does not have it."""
         if raw not in self._models:
-            self._models[raw] = find_model(raw, self._table.names)
+            self._models[raw] = find_model(raw, self._table.names, self._table.providers.values())
         return self._models[raw]
 
     def cost(self, used: Rated, raw_model: str | None, time: Time | None) -> int | None:

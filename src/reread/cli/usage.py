@@ -118,7 +118,7 @@ By tool, a response that calls several tools is split evenly between them."""
     made.flag("--csv", "print CSV for spreadsheets; names that look like formulas are quoted")
     made.option(
         "--cost",
-        "recorded: the cost that 1.0.x clients wrote into their transcripts",
+        "recorded: the cost that lines have, of 1.0.x clients and of gateways",
         choices=("computed", "recorded"),
         default="computed",
     )

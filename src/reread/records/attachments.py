@@ -5,7 +5,7 @@ A new subtype needs a class here; an unknown one keeps its bytes.
 
 from typing import TYPE_CHECKING, Any, Union
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, defstruct, field
 
 from .base import Number, Record
 from .content import Content, text_of
@@ -33,22 +33,6 @@ class _WithText(_Attachment, frozen=True):
     @property
     def as_text(self) -> str:
         return self.text or ""
-
-
-class TaskReminder(_WithContent, tag="task_reminder", frozen=True):
-    pass
-
-
-class TodoReminder(_WithContent, tag="todo_reminder", frozen=True):
-    pass
-
-
-class TotalTokensReminder(_WithText, tag="total_tokens_reminder", frozen=True):
-    pass
-
-
-class SilentTurnReminder(_WithText, tag="silent_turn_reminder", frozen=True):
-    pass
 
 
 class _Hook(_WithContent, frozen=True):
@@ -187,53 +171,13 @@ class DynamicSkill(_Attachment, tag="dynamic_skill", frozen=True):
     display_path: str | None = None
 
 
-class PlanFileReference(_Attachment, tag="plan_file_reference", frozen=True):
-    pass
-
-
 class CompanionIntro(_Attachment, tag="companion_intro", frozen=True):
     name: str | None = None
-
-
-class WorkflowKeywordRequest(_Attachment, tag="workflow_keyword_request", frozen=True):
-    pass
 
 
 class CompactFileReference(_Attachment, tag="compact_file_reference", frozen=True):
     filename: str | None = None
     display_path: str | None = None
-
-
-class _PlanMode(_Attachment, frozen=True):
-    pass
-
-
-class PlanMode(_PlanMode, tag="plan_mode", frozen=True):
-    pass
-
-
-class PlanModeReentry(_PlanMode, tag="plan_mode_reentry", frozen=True):
-    pass
-
-
-class PlanModeExit(_PlanMode, tag="plan_mode_exit", frozen=True):
-    pass
-
-
-class _AutoMode(_Attachment, frozen=True):
-    pass
-
-
-class AutoMode(_AutoMode, tag="auto_mode", frozen=True):
-    pass
-
-
-class AutoModeExit(_AutoMode, tag="auto_mode_exit", frozen=True):
-    pass
-
-
-class DateChange(_Attachment, tag="date_change", frozen=True):
-    pass
 
 
 class GoalStatus(_Attachment, tag="goal_status", frozen=True):
@@ -257,14 +201,6 @@ class BackgroundTaskStatus(_Attachment, tag="task_status", frozen=True):
     task_id: str | None = None
     description: str | None = None
     status: str | None = None
-
-
-class SelectedLinesInIde(_InIde, tag="selected_lines_in_ide", frozen=True):
-    pass
-
-
-class OpenedFileInIde(_InIde, tag="opened_file_in_ide", frozen=True):
-    pass
 
 
 class NestedMemory(_Attachment, tag="nested_memory", frozen=True):
@@ -382,6 +318,20 @@ class BudgetUsd(_Attachment, tag="budget_usd", frozen=True):
     used: Number | None = None
     total: Number | None = None
     remaining: Number | None = None
+
+
+_PLAIN: dict[type[_Attachment], str] = {
+    _Attachment: """plan_file_reference workflow_keyword_request date_change
+        plan_mode plan_mode_reentry plan_mode_exit auto_mode auto_mode_exit""",
+    _WithContent: "task_reminder todo_reminder",
+    _WithText: "total_tokens_reminder silent_turn_reminder",
+    _InIde: "selected_lines_in_ide opened_file_in_ide",
+}
+"""Subtypes with nothing of their own; `TaskReminder` is the type of `task_reminder`."""
+for _base, _tags in _PLAIN.items():
+    for _tag in _tags.split():
+        _name = _tag.title().replace("_", "")
+        globals()[_name] = defstruct(_name, [], bases=(_base,), module=__name__, tag=_tag, frozen=True)
 
 
 class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):

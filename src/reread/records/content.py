@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct, field
 
+from .base import Number
 from .lenient import ABSENT, UNKNOWN_TAG, parse_or_none
 
 Count = Annotated[int, Meta(ge=0, le=10**9)]
@@ -50,6 +51,8 @@ class Usage(Struct, frozen=True, gc=False, kw_only=True, repr_omit_defaults=True
     server_tool_use: ServerToolCounts | None = None
     iterations: list[Iteration | None] | None = None
     output_tokens_details: OutputTokensDetails | None = None
+    x_anthropic_cost_usd: Number | None = None
+    """What a gateway billed."""
 
 
 class _Block(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", repr_omit_defaults=True):

@@ -167,7 +167,7 @@ def _with_context(response: Response, rows: ScannedRows, number: int) -> Respons
     if response.rows:  # not an advisor's
         details = rows.usage.output_tokens_details
         about["thinking"] = details.thinking_tokens if details is not None else None
-        about["recorded"] = recorded_cost(line.cost_usd)
+        about["recorded"] = recorded_cost(line.cost_usd, rows.usage)
     return replace(response, **about)
 
 

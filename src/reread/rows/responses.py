@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from reread.billing import Prices
 from reread.billing.response import Response
 from reread.features.cache_rebuilds import Chain, Measured, chains, thinking_estimate
-from reread.records import Assistant, CostState, Record, Result, ToolUse, parse_time
+from reread.records import Assistant, CostState, Record, Result, ToolUse, Usage, parse_time
 from reread.records.client_input import nanodollars, number
 from reread.sessions import Conversation, Request, Subagent, responses_in, scope_of
 from reread.times import milliseconds
@@ -109,7 +109,7 @@ def _measured(about: Measured) -> dict[str, Any]:
         "saved": about.saved,
         "thinking": details.thinking_tokens if details is not None else None,
         "web_fetches": (served.web_fetch_requests or 0) if served is not None else 0,
-        "recorded": recorded_cost(request.winner.cost_usd),
+        "recorded": recorded_cost(request.winner.cost_usd, usage),
     }
     if rebuild is None:
         return found
@@ -117,8 +117,9 @@ def _measured(about: Measured) -> dict[str, Any]:
     return {**found, **again, "by_api": rebuild.by_api}
 
 
-def recorded_cost(cost: float | None) -> int | None:
-    """The cost that a 1.0.x client wrote into the line, in nano-dollars; None for an amount no response can cost."""
+def recorded_cost(by_client: float | None, usage: Usage) -> int | None:
+    """Nano-dollars that a 1.0.x client or a gateway wrote into the line; None for an amount no response can cost."""
+    cost = usage.x_anthropic_cost_usd if by_client is None else by_client
     if cost is None or not 0 <= cost <= _DEAREST:
         return None
     return int(Decimal(str(cost)).scaleb(9).to_integral_value())

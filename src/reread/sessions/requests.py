@@ -15,15 +15,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from reread.billing import Prices
-from reread.billing.cost import counts_of
+from reread.billing.cost import Rated, counts_of
 from reread.billing.lines import LinesOfResponse
 from reread.billing.report import Tokens, total_of
 from reread.billing.response import Response, advice, doubt, is_unique, settle_all
 from reread.records import Assistant, Record, Spoken, Usage, User
 from reread.times import milliseconds
 
+from .speaker import has_tool_result
+
 Key = tuple[str | int, ...]
 """The identity of a response across all files: its message id, if the API gave it."""
+_Told = str | tuple[str | None, int, int]
+"""What tells responses of one id apart: the request's id, or model, size and number of the prompt."""
 _BY_PLACE = "line"
 
 
@@ -84,7 +88,7 @@ def spoken_groups(records: Iterable[Record]) -> dict[Key, list[Spoken]]:
         if type(record) is Assistant:
             groups.setdefault(evidence.identity(record), []).append(record)
         elif isinstance(record, User):
-            evidence.answered()
+            evidence.answered(record)
             groups["user", i] = [record]
     return groups
 
@@ -94,17 +98,22 @@ class _Evidence:
 
     Ids of the API are unique. A gateway may give one id to all responses of a second, or to all there are: such a
     response is known by its id and the time of its first line, which every copy of it has, and the request's id if it
-    has one. A line belongs to a response before it if it follows one of its lines or names the same request.
+    has one. A line belongs to a response before it if it names the same request; without one, if it follows one of its
+    lines, or model and size of the prompt are the same: the result of a call may stand between two lines.
     """
 
     def __init__(self) -> None:
         self._chained: dict[str, Key] = {}
-        self._asked: dict[tuple[str, str], Key] = {}
+        self._told: dict[tuple[str, _Told], Key] = {}
+        """Responses by their id and what else tells them."""
+        self._prompts = 0
         self._previous: Key = ()
 
-    def answered(self) -> None:
+    def answered(self, user: User) -> None:
         """A line of the user's comes between."""
         self._previous = ()
+        if self._told and not has_tool_result(user):
+            self._prompts += 1
 
     def identity(self, record: Assistant) -> Key:
         name = record.message.id if record.message is not None else None
@@ -117,17 +126,25 @@ class _Evidence:
         return self._previous
 
     def _of_gateway(self, record: Assistant, name: str) -> Key:
-        before = self._previous
-        if record.parent_uuid is not None:
-            before = self._chained.get(record.parent_uuid, before)
-        elif record.timestamp is not None:
-            before = ()  # it begins a chain; only frames of a stream, which have no parent and no time, depend on order
-        asked = name, record.request_id or ""
-        found = self._asked.get(asked) if record.request_id else before if before[:1] == (name,) else None
-        key = self._asked[asked] = found or (*asked, str(record.timestamp or record.uuid or record.line))
+        before = self._chained.get(record.parent_uuid or "", ())
+        if record.parent_uuid is None and record.timestamp is None:
+            before = self._previous  # frames of a stream have no parent and no time: their order has to do
+        told = name, record.request_id or self._prompt_of(record)
+        follows = before[:1] == (name,) and not record.request_id
+        known = before if follows else self._told.get(told)
+        key = known or (name, record.request_id or "", str(record.timestamp or record.uuid or record.line))
+        self._told[told] = key
         if record.uuid is not None:
             self._chained[record.uuid] = key
         return key
+
+    def _prompt_of(self, record: Assistant) -> _Told:
+        """What all lines of a response repeat, and no other since the person's last prompt does: the model and how much
+        it was given. The line's place where that was not counted, or where nothing says what the line follows."""
+        size = Rated.of(_usage(record), 0).prompt
+        if not size or record.parent_uuid is None or record.message is None:
+            return None, 0, record.offset
+        return record.message.model, size, self._prompts
 
 
 def scope_of(records: Sequence[Record]) -> str:

@@ -268,7 +268,7 @@ def _facts(explained: ExplainedResponse, view: View) -> Iterator[str]:
     for flag in explained.flags:
         yield from view.wrapped(f"{flag}: {_MEANING[flag]}", "yellow")
     if explained.recorded is not None:
-        recorded = f"recorded by the client in the line, not counted: {exact_money(explained.recorded)}"
+        recorded = f"recorded in the line by the client or a gateway, not counted: {exact_money(explained.recorded)}"
         yield from wrap(recorded, view.width)
 
 

@@ -191,11 +191,18 @@ def usage_lines(
     notes = [
         *_estimated_blocks(report, now),
         accounting_line(report.accounting, is_recorded=report.is_recorded, identity=identity),
+        *_bill(report),
         *([REASONS] if reconciliation else []),
     ]
     for note in notes:
         yield ""
         yield from view.wrapped(note, "dim")
+
+
+def _bill(report: UsageReport) -> Iterator[str]:
+    if report.billed is not None:
+        bill = money(nano(report.billed), is_partial=False)
+        yield f"lines of the same requests say {bill}, not counted: `--cost recorded` shows it by row"
 
 
 _HEADER = ("requests", "input", "output", "cache write", "cache read", "hit", "cost", "")
@@ -309,7 +316,7 @@ def accounting_line(accounting: Accounting, *, is_recorded: bool = False, identi
         f"{accounting.unpriced_tokens:,} tokens unpriced{models}",
         f"{count(accounting.suspect_output_requests, 'request')} with suspect output",
         f"{accounting.provisional_requests:,} provisional" if accounting.provisional_requests else "",
-        "cost as the client recorded it" if is_recorded else f"prices of {accounting.price_table_date}",
+        "cost as the client recorded it, or a gateway" if is_recorded else f"prices of {accounting.price_table_date}",
         "transcript cost: lower bound",
     ]
     return joined(parts, "; ")
