@@ -76,7 +76,9 @@ def report(places: list[Path]) -> None:
         print(f"  hit@{most}: {right} of {len(asked)}, {right / max(1, len(asked)):.0%} ({least:.0%} to {best:.0%})")
     print(f"  no answer at all: {sum(each.is_empty for each in asked)}")
     times = sorted(each.seconds for each in asked) or [0.0]
-    print(f"  {times[len(times) // 2] * 1000:.0f} ms of the processor, p95 {times[int(len(times) * 0.95)] * 1000:.0f} ms")
+    print(
+        f"  {times[len(times) // 2] * 1000:.0f} ms of the processor, p95 {times[int(len(times) * 0.95)] * 1000:.0f} ms"
+    )
 
 
 if __name__ == "__main__":

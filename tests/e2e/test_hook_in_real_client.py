@@ -83,7 +83,10 @@ def test_a_session_that_the_client_rewrites_after_a_compaction_stays_whole(tmp_p
             archive.sync()
             whole = archive.session(session)
         assert [each.text for each in whole.prompts] == ["mock:think-bash", "mock:text(after)"]
-        assert [each.text for each in whole.thinking()] == ["I should look at the directory.", "Now I have the listing."]
+        assert [each.text for each in whole.thinking()] == [
+            "I should look at the directory.",
+            "Now I have the listing.",
+        ]
 
 
 def make_large(path: Path) -> None:

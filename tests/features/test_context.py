@@ -78,9 +78,7 @@ def test_elsewhere_parts_are_estimated_and_the_total_is_that_of_the_last_request
 
 def test_what_the_first_request_had_is_exact_and_the_rest_is_shared_out() -> None:
     read = a_reply(a_tool_call("Read", {"file_path": "/app/a.py"}), usage=a_usage(input=20_000))
-    session = build(
-        a_prompt("p" * 400), read, a_tool_result("x" * 4000), a_reply("Done.", usage=a_usage(input=21_500))
-    )
+    session = build(a_prompt("p" * 400), read, a_tool_result("x" * 4000), a_reply("Done.", usage=a_usage(input=21_500)))
     [found] = compositions_of(session)
     sizes = {part.name: part.tokens for part in found.parts}
     assert sizes["the client's prompt, tools and memory"] == 19_900
