@@ -34,7 +34,7 @@ async def main(folder: Path, client: Path, work: Path) -> None:
     session = await ask("mock:think-bash", **options)
     shutil.rmtree(Path(os.environ["HOME"]) / ".claude" / "projects")
     await ask("mock:text(again)", resume=session, **options)
-    print(session)
+    sys.stdout.write(session)
 
 
 def a_store(folder: Path) -> reread.SessionStore:
