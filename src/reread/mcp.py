@@ -382,7 +382,7 @@ class How(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def _how(memory: Memory, arguments: How) -> str:
     with memory.opened() as archive:
         found = archive.friction.runs(arguments.command, without=memory.running, sources=memory.sources)
-    return views.mcp_text.commands_text(found, "was run with these words", memory.recall)
+    return views.mcp_text.commands_text(found, "ran with these words", memory.recall)
 
 
 _TABLE: list[tuple[str, str, str, type[Struct], Callable[..., str]]] = [

@@ -16,6 +16,7 @@ from reread.records import decode
 from reread.records.client_input import StatusLine
 from reread.rows.limit_values import limit_rows
 from reread.testing import a_prompt, a_reply, a_session
+from reread.views.limit_lines import open_limit_lines
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 OPUS, SONNET = "claude-opus-4-20250514", "claude-sonnet-4-20250514"
@@ -182,3 +183,12 @@ def test_a_file_that_is_forgotten_takes_its_values_along(tmp_path: Path) -> None
         assert len(windows_of(archive)) == 1
         archive.safe.forget(name)
         assert windows_of(archive) == []
+
+
+def test_reached_windows_are_counted_among_those_of_the_same_limit(tmp_path: Path) -> None:
+    with an_archive(tmp_path) as archive:
+        say(archive, -600, 100, -400, seven_day=10)
+        say(archive, 0, 40, 200, seven_day=20)
+        told = dict(open_limit_lines(windows_of(archive), NOW, None))
+        assert told["5 hours"].endswith("reached in 1 of the last 2 windows")
+        assert "reached" not in told["7 days"]

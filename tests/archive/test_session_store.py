@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +57,3 @@ def test_a_line_that_was_left_unfinished_stops_nothing(tmp_path: Path) -> None:
 def test_a_key_leads_nowhere_else(tmp_path: Path, change: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match="leads out of its folder"):
         asyncio.run(a_store(tmp_path).append({**KEY, **change}, ENTRIES))
-
-
-def test_the_official_suite_for_stores_passes(tmp_path: Path) -> None:
-    testing = pytest.importorskip("claude_agent_sdk.testing", reason="pip install claude-agent-sdk")
-    numbers = count()
-    suite = testing.run_session_store_conformance(lambda: a_store(tmp_path / str(next(numbers))))
-    asyncio.run(suite)

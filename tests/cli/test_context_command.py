@@ -37,7 +37,7 @@ def kept(run: Run, tmp_path: Path) -> Kept:
 def test_a_session_shows_what_fills_its_context_and_what_a_compaction_cost(kept: Kept) -> None:
     lines = kept("context", "@last").out.splitlines()
     assert lines[0] == "context of 2.0k tokens, estimated from the transcript"
-    assert any(line.split() == ["Read", "messages", "~106", "5.3%"] for line in lines)
+    assert any(line.split() == ["Read", "messages", "~212", "10.6%"] for line in lines)
     assert lines[-1] == "  again: /app/a.py"
 
 

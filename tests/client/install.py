@@ -25,7 +25,7 @@ def claude_binary(version: str) -> Path:
         package = f"{NPM_PACKAGE}@{version}"
         _install([npm, "install", "--no-audit", "--no-fund", package, "--prefix"], folder)
         return _required(_npm_client(folder), folder)
-    return _sdk_client(CACHE / "sdk")
+    return _sdk_client()
 
 
 def _npm_client(folder: Path) -> Path | None:
@@ -35,11 +35,18 @@ def _npm_client(folder: Path) -> Path | None:
     return next((path for path in [*native, *scripts] if path.is_file()), None)
 
 
-def _sdk_client(folder: Path) -> Path:
-    """The client inside the agent SDK, installed if it is not there yet."""
-    binary = folder / "claude_agent_sdk" / "_bundled" / "claude"
-    if not binary.is_file():
+def sdk_folder() -> Path:
+    """PyPI's agent SDK, installed if it is not there yet."""
+    folder = CACHE / "sdk"
+    if not (folder / "claude_agent_sdk").is_dir():
         _install([sys.executable, "-m", "pip", "install", PYPI_PACKAGE, "--target"], folder)
+    return folder
+
+
+def _sdk_client() -> Path:
+    """The client inside the agent SDK."""
+    folder = sdk_folder()
+    binary = folder / "claude_agent_sdk" / "_bundled" / "claude"
     return _required(binary if binary.is_file() else None, folder)
 
 

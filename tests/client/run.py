@@ -70,6 +70,8 @@ class Scratch:
         self.work = root / "work"
         self._open = ExitStack()
         self.mock = Mock(self.work)
+        self.switches: dict[str, str] = {}
+        """Variables for the client beside the usual ones."""
 
     def __enter__(self) -> Self:
         self.home.mkdir(parents=True)
@@ -108,6 +110,7 @@ class Scratch:
             "ANTHROPIC_BASE_URL": self.mock.url,
             "ANTHROPIC_API_KEY": KEY,
             **QUIET,
+            **self.switches,
         }
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import reread
 from cli.running import reread as program
+from client.install import VERSIONS, claude_binary
 from client.run import Scratch, has_tmux
 
 pytestmark = [pytest.mark.e2e]
@@ -62,6 +64,37 @@ def test_what_a_compaction_begins_with_is_imported_before_it(scratch: Scratch, s
     assert archived(home, run.session, scratch.transcript(run.session))
     hook(scratch, "remove", home)
     assert settings.read_text() == SETTINGS
+
+
+def test_a_session_that_the_client_rewrites_after_a_compaction_stays_whole(tmp_path: Path) -> None:
+    with Scratch(claude_binary(VERSIONS[-1]), tmp_path) as scratch:
+        scratch.switches["CLAUDE_CODE_TRANSCRIPT_LOCAL_GC"] = "1"
+        home = tmp_path / "the archive"
+        hook(scratch, "install", home)
+        session = scratch.run("mock:think-bash").session
+        path = scratch.transcript(session)
+        make_large(path)
+        large = path.stat().st_size
+        assert scratch.run("/compact", resume=session).status == 0
+        assert path.stat().st_size < large / 10
+        assert b"mock:think-bash" not in path.read_bytes()
+        scratch.run("mock:text(after)", resume=session)
+        with reread.open(home=home, sources=[scratch.projects]) as archive:
+            archive.sync()
+            whole = archive.session(session)
+        assert [each.text for each in whole.prompts] == ["mock:think-bash", "mock:text(after)"]
+        assert [each.text for each in whole.thinking()] == [
+            "I should look at the directory.",
+            "Now I have the listing.",
+        ]
+
+
+def make_large(path: Path) -> None:
+    """Adds bookkeeping to a transcript: clients rewrite those of 5 MB and more."""
+    snapshot = {"type": "file-history-snapshot", "messageId": "m1", "snapshot": {"trackedFileBackups": {}}}
+    line = json.dumps({**snapshot, "isSnapshotUpdate": False, "padding": "x" * 600_000})
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n" * 10)
 
 
 @pytest.mark.skipif(not has_tmux(), reason="tmux drives the interactive client; install tmux")

@@ -69,16 +69,31 @@ def test_elsewhere_parts_are_estimated_and_the_total_is_that_of_the_last_request
     sizes = {(part.kind, part.name): part.tokens for part in found.parts}
     assert found.is_estimate
     assert found.total == 5000 == sum(sizes.values())
-    assert 1000 <= sizes["messages", "Read"] <= 1020
+    assert 2000 <= sizes["messages", "Read"] <= 2040
     assert sizes["skill", "lamp"] == len("lamp: " + "lights it when dark " * 4) // 4
+    assert sizes["system", "the client's prompt, tools and memory"] == 100 - sizes["skill", "lamp"]
+    assert sizes["system", "what the transcript does not show"] > 2500
     assert compositions_of(build(a_prompt("go"))) == []
 
 
-def test_only_what_is_said_after_a_compaction_fills_the_context() -> None:
-    before = [a_prompt("long " * 900), a_reply("Done.")]
-    session = build(*before, a_compaction(), a_prompt("on"), a_reply("Yes.", usage=a_usage(input=9)))
+def test_what_the_first_request_had_is_exact_and_the_rest_is_shared_out() -> None:
+    read = a_reply(a_tool_call("Read", {"file_path": "/app/a.py"}), usage=a_usage(input=20_000))
+    session = build(a_prompt("p" * 400), read, a_tool_result("x" * 4000), a_reply("Done.", usage=a_usage(input=21_500)))
     [found] = compositions_of(session)
-    assert ("messages", "prompts") not in {(part.kind, part.name) for part in found.parts}
+    sizes = {part.name: part.tokens for part in found.parts}
+    assert sizes["the client's prompt, tools and memory"] == 19_900
+    assert 1400 <= sizes["Read"] <= 1500
+    assert 130 <= sizes["prompts"] <= 150
+    assert sizes.get("what the transcript does not show", 0) < 5
+
+
+def test_only_what_is_said_after_a_compaction_fills_the_context() -> None:
+    before = [a_prompt("long " * 900), a_reply("Done.", usage=a_usage(input=2000))]
+    session = build(*before, a_compaction(), a_prompt("on"), a_reply("Yes.", usage=a_usage(input=2000)))
+    [found] = compositions_of(session)
+    sizes = {part.name: part.tokens for part in found.parts}
+    assert sizes["prompts"] == 1
+    assert "summary of what was compacted" in sizes
 
 
 def offering() -> Session:

@@ -44,53 +44,48 @@ class KnownCommand(Struct, frozen=True, kw_only=True):
 def fixes(archive: InnerArchive, error: str, filters: Filter) -> list[KnownCommand]:
     """The commands that worked after this error, the most frequent first."""
     name = signature(error)
-    made = _Tally()
-    for session in _sessions_about(
-        archive, " ".join(word for word in name.split() if word.isalnum()), "result", filters
-    ):
-        for told, command in recoveries(session):
-            made.add(command, session, is_ok=True) if told == name else None
-    return made.ranked()
+    words = " ".join(word for word in name.split() if word.isalnum())
+    about = _sessions_about(archive, words, "result", filters)
+    recovered = ((told, command, session) for session in about for told, command in recoveries(session))
+    return _ranked((command, True, session) for told, command, session in recovered if told == name)
 
 
 def runs(archive: InnerArchive, words: str, filters: Filter) -> list[KnownCommand]:
     """The commands with all these words that sessions ran, the most frequent that worked first."""
-    wanted, made = words.lower().split(), _Tally()
-    for session in _sessions_about(archive, words, "tool", filters):
-        for call in session.every_call:
-            command = command_of(call) if call.name in SHELLS else ""
-            if command and all(word in command.lower() for word in wanted):
-                made.add(command, session, is_ok=worked(command, call))
-    return made.ranked()
+    wanted = words.lower().split()
+    about = _sessions_about(archive, words, "tool", filters)
+    calls = ((call, session) for session in about for call in session.every_call if call.name in SHELLS)
+    ran = ((command_of(call), call, session) for call, session in calls)
+    return _ranked(
+        (command, worked(command, call), session)
+        for command, call, session in ran
+        if command and all(word in command.lower() for word in wanted)
+    )
 
 
 def _sessions_about(archive: InnerArchive, words: str, field: str, filters: Filter) -> Iterable[Session]:
-    plain = " ".join(word for word in "".join(each if each.isalnum() else " " for each in words).split())
+    plain = " ".join("".join(each if each.isalnum() else " " for each in words).split())
     hits = ArchiveText(archive).search(plain, [field], filters, 50).hits if plain else []
     for name in list(dict.fromkeys(hit.session.name for hit in hits))[:_READ]:
         yield archive.session(name)
 
 
-class _Tally:
-    def __init__(self) -> None:
-        self._found: dict[str, list[tuple[bool, Session]]] = defaultdict(list)
-
-    def add(self, command: str, session: Session, *, is_ok: bool) -> None:
-        self._found[command].append((is_ok, session))
-
-    def ranked(self) -> list[KnownCommand]:
-        found = [_known(command, runs) for command, runs in self._found.items()]
-        return sorted(found, key=lambda each: (-each.worked, each.failed, each.command))
-
-
-def _known(command: str, made: list[tuple[bool, Session]]) -> KnownCommand:
-    return KnownCommand(
-        command=command,
-        worked=sum(is_ok for is_ok, _ in made),
-        failed=sum(not is_ok for is_ok, _ in made),
-        sessions=tuple(dict.fromkeys(session.id for _, session in made)),
-        last=max((session.ended for _, session in made if session.ended is not None), default=None),
-    )
+def _ranked(made: Iterable[tuple[str, bool, Session]]) -> list[KnownCommand]:
+    """What came of each command."""
+    by_command: dict[str, list[tuple[bool, Session]]] = defaultdict(list)
+    for command, is_ok, session in made:
+        by_command[command].append((is_ok, session))
+    found = [
+        KnownCommand(
+            command=command,
+            worked=sum(is_ok for is_ok, _ in runs),
+            failed=sum(not is_ok for is_ok, _ in runs),
+            sessions=tuple(dict.fromkeys(session.id for _, session in runs)),
+            last=max((session.ended for _, session in runs if session.ended is not None), default=None),
+        )
+        for command, runs in by_command.items()
+    ]
+    return sorted(found, key=lambda each: (-each.worked, each.failed, each.command))
 
 
 def keep_fixes(archive: InnerArchive, session: str | None = None) -> None:

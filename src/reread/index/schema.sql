@@ -310,10 +310,11 @@ CREATE VIEW program_session AS
 WITH shared AS (
     SELECT opening FROM session WHERE opening NOT NULL
     GROUP BY opening HAVING count(DISTINCT started) >= 10 AND NOT max(driver = 'person')
+), alone AS (
+    SELECT ifnull(project, '') FROM session
+    GROUP BY 1 HAVING count(opening) = count(*) AND min(opening) = max(opening)
 ), likely AS (
-    SELECT id, uuid FROM session WHERE opening IN shared AND (driver = 'sdk' OR NOT EXISTS (
-        SELECT 1 FROM session AS other WHERE other.project IS session.project AND other.opening IS NOT session.opening
-    ))
+    SELECT id, uuid FROM session WHERE opening IN shared AND (driver = 'sdk' OR ifnull(project, '') IN alone)
 )
 SELECT id FROM likely WHERE uuid NOT IN (SELECT session FROM mark WHERE typed NOT NULL)
 UNION ALL SELECT id FROM session WHERE uuid IN (SELECT session FROM mark WHERE typed = 0);

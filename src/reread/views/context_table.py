@@ -61,7 +61,8 @@ def context_lines(found: ContextAnswer, view: View) -> Iterator[str]:
 
 def _compaction(each: CompactionCost, view: View) -> Iterator[str]:
     sizes = " to ".join(tokens(size) for size in (each.tokens_before, each.tokens_after) if size is not None)
-    yield view.style.paint(f"compaction {when(each.time, view.timezone)} {sizes}".rstrip(), "bold")
+    size = f": {sizes} tokens" if sizes else ""
+    yield view.style.paint(f"compaction {when(each.time, view.timezone)}{size}", "bold")
     had = f"{count(each.files, 'file')}, {count(each.commands, 'command')}, {count(each.decisions, 'answer')} in hand"
     cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
     went_on = f"work went on after {count(each.actions, 'call')}" + (f" and {cost}" if each.actions and cost else "")

@@ -8,9 +8,9 @@ from typing import Any
 
 from reread.archive.limit_windows import LimitShare, LimitWindow
 
-from .numbers import count, percent
+from .numbers import percent
 from .text import one_line, table
-from .values import View, utc, when
+from .values import View, picked, utc, when
 
 _NAMES = {"five_hour": "5 hours", "seven_day": "7 days", "usage": "not said which"}
 _SHARED = "used up by: shares of the cost at list prices, which the limits themselves are not counted in"
@@ -19,12 +19,7 @@ _SHARED = "used up by: shares of the cost at list prices, which the limits thems
 def limits_document(windows: Sequence[LimitWindow]) -> list[dict[str, Any]]:
     return [
         {
-            "limit": each.name,
-            "began": utc(each.began),
-            "resets": utc(each.resets),
-            "percent": each.percent,
-            "hit": utc(each.hit),
-            "runs_out": utc(each.runs_out),
+            **picked(each, "limit=name began resets percent hit runs_out"),
             "values": [{"at": utc(at), "percent": value} for at, value in each.values],
             "used_up_by": [{"by": of.by, "key": of.key, "share": round(of.share, 4)} for of in each.used_up_by],
         }
@@ -59,8 +54,9 @@ def open_limit_lines(windows: Sequence[LimitWindow], now: datetime, zone: tzinfo
 
 
 def _hits(window: LimitWindow, windows: Sequence[LimitWindow]) -> str:
-    hits = sum(each.hit is not None for each in windows if each.name == window.name)
-    return f"reached in {hits:,} of the last {count(len(windows), 'window')}" if hits else ""
+    alike = [each for each in windows if each.name == window.name]
+    hits = sum(each.hit is not None for each in alike)
+    return f"reached in {hits:,} of the last {len(alike):,} windows" if hits and len(alike) > 1 else ""
 
 
 def limit_lines(windows: Sequence[LimitWindow], view: View) -> Iterator[str]:
