@@ -17,6 +17,7 @@ from reread import archive as archives
 from reread import billing, exchange, lazy, views
 from reread.errors import BadInput, UnknownSession, printable
 from reread.team import store as stores
+from reread.team.managed import managed
 from reread.views.numbers import count, size
 
 from . import options
@@ -63,9 +64,10 @@ def run_team(arguments: list[str]) -> int | None:
 
 
 def _url(args: options.Options) -> str:
-    """The store: the named one, else the environment's, else that of the last `team init` or push."""
+    """The store: the named one, else the environment's, else that of the last `team init`, of this machine's
+    management, or of the last push."""
     home = args.config.home
-    found = options.store_of(args) or exchange.own_store(home) or exchange.last_store(home)
+    found = options.store_of(args) or exchange.own_store(home) or managed().store or exchange.last_store(home)
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
     return found

@@ -17,6 +17,8 @@ from msgspec import Struct
 from reread import billing, errors, lazy
 from reread.billing import sql as billing_sql
 
+from .managed import Managed, managed
+
 if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
@@ -98,6 +100,16 @@ def _psycopg() -> Any:
     return psycopg
 
 
+def settings_for(url: str) -> Managed:
+    """What device management laid down for this store; the usual settings for any other, which gets no password."""
+    known = managed()
+    if known.store is None:
+        return Managed()
+    given, own = (_psycopg().conninfo.conninfo_to_dict(each) for each in (url, known.store))
+    places = [(each.get("host"), each.get("port", "5432"), each.get("dbname")) for each in (given, own)]
+    return known if places[0] == places[1] else Managed()
+
+
 @contextmanager
 def database_errors() -> Iterator[None]:
     """Turns errors of the database into sentences that do not quote the statement. Raises StoreAway, StoreRefused or
@@ -136,6 +148,8 @@ class Store:
         with database_errors():
             settings = {"connect_timeout": 10, "application_name": "reread", **_KEEPALIVES}
             given = _psycopg().conninfo.conninfo_to_dict(url)
+            if "password" not in given and (password := settings_for(url).password()) is not None:
+                given["password"] = password
             self.connection: psycopg.Connection[Any] = _psycopg().connect(**{**settings, **given}, autocommit=True)
             # Compiling a query takes half a second, and answering it milliseconds. Nobody's objects stand before those
             # of the catalogue, since who may create some could have this role run them.
