@@ -529,6 +529,37 @@ def pushes(store: Store) -> list[Push]:
     return [Push(*row) for row in rows]
 
 
+class TeamBudget(Struct, frozen=True):
+    """What a team or the projects of a pattern may cost in a period, and have cost since it began, in nano-dollars."""
+
+    kind: str
+    name: str
+    period: str
+    limit: int
+    spent: int
+
+
+def budgets(store: Store) -> list[TeamBudget]:
+    """Those of which the role sees everything; none in a store that was made before there were budgets."""
+    if store.one("SELECT to_regclass('reread_report.budget')") is None:
+        return []
+    rows = store.rows(
+        """SELECT kind, name, period, (budget_dollars * 1000000000)::bigint, (dollars * 1000000000)::bigint
+           FROM reread_report.budget ORDER BY kind DESC, name, array_position('{day,week,month}', period)"""
+    )
+    return [TeamBudget(*row) for row in rows]
+
+
+def set_budget(store: Store, kind: str, name: str, period: str, limit: int | None) -> None:
+    """Sets a budget in nano-dollars, or removes it. For the store's owner."""
+    _check_names(name)
+    with database_errors(), store.connection.transaction():
+        named = (kind, name, period)
+        store.connection.execute("DELETE FROM reread.budget WHERE (kind, name, period) = (%s, %s, %s)", named)
+        if limit is not None:
+            store.connection.execute("INSERT INTO reread.budget VALUES (%s, %s, %s, %s)", (*named, limit))
+
+
 def members(store: Store) -> list[tuple[str, str, bool]]:
     """Role, team, and whether it sees the team's text."""
     return [
