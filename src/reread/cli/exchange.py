@@ -472,7 +472,7 @@ def service(
     if system == "darwin":
         path = user / "Library" / "LaunchAgents" / f"{_AGENT}.plist"
         content = _plist(command, environment or {})
-        return Service(path, content, (("launchctl", "load", "-w", str(path)),), _unload(path))
+        return Service(path, content, *((("launchctl", word, "-w", str(path)),) for word in ("load", "unload")))
     if system.startswith("linux"):
         folder = Path(config_home) if config_home else user / ".config"
         run = ("systemctl", "--user")
@@ -480,10 +480,6 @@ def service(
         content = _unit(command, environment or {})
         return Service(folder / "systemd" / "user" / _UNIT, content, start, ((*run, "disable", "--now", _UNIT),))
     raise BadInput("a service is installed on Linux and macOS; elsewhere let your system start `reread push --watch`")
-
-
-def _unload(path: Path) -> tuple[tuple[str, ...], ...]:
-    return (("launchctl", "unload", "-w", str(path)),)
 
 
 def _unit(command: Sequence[str], environment: Mapping[str, str]) -> str:

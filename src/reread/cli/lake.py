@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from reread import archive as archives
 from reread import billing, lazy, views
 from reread.errors import BadInput, printable
@@ -333,14 +335,7 @@ _QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": 
 def _verify(args: options.Options) -> int:
     lake = _kept(args.lake)
     proof = upkeep.verify(lake, billing.load_prices(args.config.prices), with_sources=args.sources)
-    document = {
-        "schema": "reread.lake_verify/1",
-        "ok": proof.ok,
-        "rows": proof.rows,
-        "files": proof.files,
-        "sources": proof.sources,
-        "damaged": proof.damaged,
-    }
+    document = {"schema": "reread.lake_verify/1", "ok": proof.ok, **asdict(proof)}
     verdict = "everything is proved" if proof.ok else "damaged:"
     lines = [f"{proof.files:,} files, {sum(proof.rows.values()):,} rows: {verdict}"]
     lines += [f"  {printable(each)}" for each in proof.damaged]
@@ -382,10 +377,7 @@ def _forget(args: options.Options) -> int:
         "session": chosen.ids[0] if args.session is not None else None,
         "person": chosen.person,
         "before": views.values.utc(chosen.before),
-        "sessions": done.sessions,
-        "files": done.files,
-        "rows": done.rows,
-        "files_removed": done.files_removed,
+        **asdict(done),
     }
     line = f"{about}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
     args.print_answer(lambda: document, lambda _: [line])

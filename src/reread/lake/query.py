@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
@@ -176,26 +177,22 @@ class FrictionWeek(Struct, frozen=True, kw_only=True):
 def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[FrictionWeek]:
     """Weeks of projects in which anything was typed or went wrong; what has no time is left out."""
     calendar = usage_report.Calendar(zone)
-    prompts: dict[tuple[str | None, str], int] = {}
-    kinds: dict[tuple[str | None, str], dict[str, int]] = {}
+    prompts: Counter[tuple[str | None, str]] = Counter()
+    kinds: defaultdict[tuple[str | None, str], Counter[str]] = defaultdict(Counter)
     for cell in cells:
         week = calendar.week(cell.quarter)
-        if week is None:
-            continue
-        place = cell.project, week
-        if cell.kind is None:
-            prompts[place] = prompts.get(place, 0) + cell.number
-        else:
-            found = kinds.setdefault(place, {})
-            found[cell.kind] = found.get(cell.kind, 0) + cell.number
+        if week is not None and cell.kind is None:
+            prompts[cell.project, week] += cell.number
+        elif week is not None and cell.kind is not None:
+            kinds[cell.project, week][cell.kind] += cell.number
     return [
         FrictionWeek(
-            project=place[0],
-            week=place[1],
-            rate=Rate(sum(kinds.get(place, {}).values()), prompts.get(place, 0)),
-            kinds=dict(sorted(kinds.get(place, {}).items())),
+            project=project,
+            week=week,
+            rate=Rate(kinds[project, week].total(), prompts[project, week]),
+            kinds=dict(sorted(kinds[project, week].items())),
         )
-        for place in sorted({*prompts, *kinds}, key=lambda each: (each[0] or "", each[1]))
+        for project, week in sorted({*prompts, *kinds}, key=lambda each: (each[0] or "", each[1]))
     ]
 
 

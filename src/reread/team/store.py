@@ -501,20 +501,14 @@ def status(store: Store) -> StoreStatus:
            ) AS age""",
         (days,),
     )
-    sessions, people, with_text, with_content, responses, size, months = counts
+    names = ("sessions", "people", "with_text", "with_content", "responses", "bytes", "text_months")
     return StoreStatus(
+        **dict(zip(names, counts, strict=True)),
         address=store.address,
         role=store.role,
         teams=[team for (team,) in store.rows("SELECT * FROM reread.teams(false) ORDER BY 1")],
-        sessions=sessions,
-        people=people,
-        responses=responses,
-        with_text=with_text,
-        with_content=with_content,
-        text_months=months,
         retain_days=None if days is None else int(days),
         price_table_date=store.note("prices") or "",
-        bytes=size,
         pushes=pushes(store),
     )
 
