@@ -232,12 +232,15 @@ def _budget(args: options.Options) -> int:
             stores.set_budget(store, kind, args.name, args.period, limit)
         found = stores.budgets(store)
     budgets = [archives.status.Budget(each.period, each.limit, each.spent) for each in found]
-    exact, words = views.price_table.exact, views.price_table.budget_words
+    shown = views.price_table
     rows = [
-        {**asdict(each), "limit": exact(each.limit), "spent": exact(each.spent), "state": budget.state}
+        {**asdict(each), "limit": shown.exact(each.limit), "spent": shown.exact(each.spent), "state": budget.state}
         for each, budget in zip(found, budgets, strict=True)
     ]
-    lines = [f"{printable(each.name)}: {words(budget)}" for each, budget in zip(found, budgets, strict=True)]
+    lines = [
+        f"{printable(each.name)}: {shown.dollars(each.spent)}, {shown.budget_words(budget)}"
+        for each, budget in zip(found, budgets, strict=True)
+    ]
     args.print_answer(lambda: {"schema": "reread.team_budget/1", "budgets": rows}, lambda _: lines or ["no budgets"])
     return EXIT_DIFFERENCE if any(each.state == "over" for each in budgets) else 0
 

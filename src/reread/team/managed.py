@@ -38,16 +38,11 @@ class Managed(Struct, frozen=True, forbid_unknown_fields=True):
         return done.stdout.strip()
 
 
-def path_of_managed() -> Path:
-    """`REREAD_MANAGED`, else the system's place for settings of all its users."""
-    usual = {"win32": os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "darwin": "/Library/Application Support"}
-    return Path(os.environ.get("REREAD_MANAGED") or Path(usual.get(sys.platform, "/etc"), "reread", "managed.json"))
-
-
 def managed() -> Managed:
-    """The file's settings, or the usual ones if there is no file. Raises BadInput if it cannot be read or says
-    something else: nothing is sent on a guess."""
-    path = path_of_managed()
+    """What the file says: `REREAD_MANAGED`, else that in the system's place for settings of all its users; the usual
+    settings if there is no file. Raises BadInput if it is not understood: nothing is sent on a guess."""
+    usual = {"win32": os.environ.get("PROGRAMDATA", r"C:\ProgramData"), "darwin": "/Library/Application Support"}
+    path = Path(os.environ.get("REREAD_MANAGED") or Path(usual.get(sys.platform, "/etc"), "reread", "managed.json"))
     try:
         return msgspec.json.decode(path.read_bytes(), type=Managed)
     except FileNotFoundError:
