@@ -168,11 +168,12 @@ QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake search "connection refused" --since 30d
   reread lake query --lake ~/lake sql \\
       "SELECT model, sum(output) FROM response GROUP BY model"
+  reread lake query --lake ~/lake coverage telemetry.jsonl
   reread lake query --lake ~/lake schema"""
 
 
 def _query_options(made: options.Parser) -> None:
-    made.word("QUESTION", "usage GROUPING, friction, search WORD..., sql SELECT, schema")
+    made.word("QUESTION", "usage GROUPING, friction, search WORD..., coverage FILE..., sql SELECT, schema")
     made.add_argument(
         "about",
         nargs="*",
@@ -205,7 +206,7 @@ def _query(args: options.Options) -> None:
         options.print_lines(tables.described())
         return
     lake.require()
-    if args.question != "search":
+    if args.question not in ("search", "coverage"):
         args.about = _one(args.about)
     _QUESTIONS[args.question](args, lake)
 
@@ -321,6 +322,29 @@ def _search(args: options.Options, lake: delta.DeltaLake) -> None:
     args.print_answer(lambda: document, lambda view: views.hits.found_text_lines(found, total, args.about, view))
 
 
+def _coverage(args: options.Options, lake: delta.DeltaLake) -> None:
+    if not args.about or _narrowed(args, *_FILTERS):
+        raise BadInput("name the files that a collector wrote, and no filters: `coverage telemetry.jsonl`")
+    try:
+        lines = [line for name in args.about for line in Path(name).read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read: {printable(str(error))}") from error
+    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
+        found = answers.seen_elsewhere(lines)
+    missing = [each for each in found if not each.is_here]
+    exact, moment = views.price_table.exact, views.values.utc
+    rows = [
+        (each.session, moment(each.first), moment(each.last), each.requests, exact(each.nanodollars))
+        for each in missing
+    ]
+    names = ("session", "first", "last", "requests", "cost_usd")
+    document = {"schema": "reread.lake_coverage/1", "seen": len(found), "here": len(found) - len(missing)}
+    document["missing"] = [dict(zip(names, row, strict=True)) for row in rows]
+    cost = exact(sum(each.nanodollars for each in missing))
+    line = f"{count(len(found), 'session')} seen by the collector, {len(missing):,} of them not in the lake: ${cost}"
+    args.print_answer(lambda: document, lambda view: [line, *(table_lines(names, rows, view) if rows else ())])
+
+
 def _by_month(costs: Sequence[query.ScanCost]) -> str:
     """The newest months, and all earlier ones together."""
     last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
@@ -329,7 +353,7 @@ def _by_month(costs: Sequence[query.ScanCost]) -> str:
 
 
 _MOST_MONTHS = 6
-_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql}
+_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql, "coverage": _coverage}
 
 
 def _verify(args: options.Options) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -102,6 +103,19 @@ class FoundText(Struct, frozen=True, kw_only=True):
     field: str
     time: datetime | None
     text: str
+
+
+class SeenSession(NamedTuple):
+    """A session that Claude Code told a collector of."""
+
+    session: str
+    first: datetime | None
+    last: datetime | None
+    requests: int
+    """0 where the collector has metrics alone."""
+    nanodollars: int
+    """As the client estimated it."""
+    is_here: bool
 
 
 def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
@@ -455,6 +469,12 @@ class LakeAnswers:
             [person],
         )
         return [name for (name,) in rows.fetchall()]
+
+    def seen_elsewhere(self, lines: Sequence[str]) -> list[SeenSession]:
+        """The sessions in what a collector wrote: lines of OTLP as JSON."""
+        self._connection.register("otlp", pa.table({"line": pa.array(lines, pa.string())}))
+        rows = self._rows(Path(__file__).with_name("coverage.sql").read_text("utf-8"))
+        return [SeenSession(name, _in_utc(first), _in_utc(last), *more) for name, first, last, *more in rows]
 
     def sessions_by_person(self) -> list[tuple[str | None, str | None, int]]:
         """Persons and teams with how many sessions they have; both are None for sessions of nobody."""
