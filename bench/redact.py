@@ -18,7 +18,7 @@ from reread.features.secrets.json_values import texts_of
 from reread.features.secrets.redact import learn_lines, secrets_of_lines
 from reread.records import decode, parse_or_none
 
-WANTED = 15
+WANTED = 50
 
 
 def main(arguments: list[str]) -> None:

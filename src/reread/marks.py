@@ -43,13 +43,13 @@ def tag_key(tag: str) -> str:
 
 
 _DRIVE = lazy.pattern(r"[A-Za-z]:(?=[/\\]|$)")
-_SHELL_DRIVE = lazy.pattern(r"^/([Cc])(?=/|$)")
+_SHELL_DRIVE = lazy.pattern(r"\A/([Cc])(?=/|$)")
 """How Git's shell calls the first drive. Other letters may well be folders of Linux, such as `/w`."""
 
 
 def spelled(path: str) -> str:
     """The one spelling of a path: `C:\\app` for `c:\\app`, `C:/app` and `/c/app`; any path but Windows' as it is."""
-    path = _SHELL_DRIVE.sub(r"\1:", path, count=1) if path[:1] == "/" else path
+    path = _SHELL_DRIVE.sub(r"\1:", path) if path[:1] == "/" else path
     return path[0].upper() + path[1:].replace("/", "\\") if path[1:2] == ":" and _DRIVE.match(path) else path
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reread.archive.status import NEAR, Budget, dollars_to_nano, month_range, read_limits, spending, write_limits
+from reread.errors import BadInput
 from reread.views.price_table import budget_words, projection_words, spending_lines
 
 DOLLAR = 10**9
@@ -64,13 +65,13 @@ def test_amounts_as_people_write_them(text: str, amount: int) -> None:
 @pytest.mark.parametrize("text", ["1,50", "2,5", "$1,00", "1,", "10,0000", "1,000,00", "1.5,000"])
 def test_a_comma_that_separates_no_thousands_is_not_dropped(text: str) -> None:
     """`1,50` is one dollar fifty in half of Europe, never 150 dollars."""
-    with pytest.raises(ValueError, match=re.escape(text)):
+    with pytest.raises(BadInput, match=re.escape(text)):
         dollars_to_nano(text)
 
 
 @pytest.mark.parametrize("text", ["", "ten", "-1", "0", "nan", "inf", "1e99"])
 def test_what_is_no_amount(text: str) -> None:
-    with pytest.raises(ValueError, match=r".*"):
+    with pytest.raises(BadInput, match="is not an amount in dollars"):
         dollars_to_nano(text)
 
 

@@ -164,6 +164,12 @@ def test_a_folder_of_windows_is_one_however_it_is_spelled(kept: Kept) -> None:
         assert len(ids(kept, "--project", asked)) == 4
 
 
+def test_a_folder_called_c_within_a_path_is_no_drive(kept: Kept) -> None:
+    a_session(a_prompt("x"), a_reply("y"), id="oak", cwd="/Users/ann/c/oak").write(kept.claude / "projects")
+    for rows in (kept.json("projects")["projects"], kept.json("usage", "project")["rows"]):
+        assert [row["project"] for row in rows if "oak" in (row["project"] or "")] == ["/Users/ann/c/oak"]
+
+
 def test_a_name_from_here_is_made_a_full_path(kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert kept("projects", "move", "old", "../new").out.endswith("from now on: no session yet\n")

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import pytest
 
+from reread import zstd
 from reread.archive import Archive
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS
 from reread.billing import packaged_prices
 from reread.errors import SafeDamaged
 from reread.team import payload as pushes
-from reread.team.questions import _unpacked, search, session
+from reread.team.questions import search, session
 from reread.team.store import Store, verify
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result, a_usage
 from trees import append, generate, resume_copy
@@ -90,7 +91,7 @@ def bodies(store: Store) -> list[tuple[str, bytes]]:
            GROUP BY session.person, session.key, name ORDER BY session.person, session.key, name"""
     )
     assert rows
-    return [(name, _unpacked(body)) for name, body in rows]
+    return [(name, zstd.decompress_all(body)) for name, body in rows]
 
 
 class Growing(NamedTuple):

@@ -123,6 +123,18 @@ def test_text_that_would_leave_is_shown_with_its_redactions(people: People) -> N
     assert "redacted: GitHub" in hit["snippet"]
 
 
+def test_a_project_is_called_over_a_store_as_in_an_archive(people: People) -> None:
+    for number, cwd in enumerate((r"C:\ann\oak", r"c:\ann\oak", "C:/ann/oak", "/c/ann/oak", "/Users/ann/c/oak")):
+        told = a_session(
+            a_prompt("x"), a_reply("y", id=f"msg_{number}"), id=f"2c3d4e5f-0000-4000-8000-{number:012}", cwd=cwd
+        )
+        told.write(people.root / "ann" / "claude" / "projects")
+    people.push("ann")
+    own = json.loads(people("ann", "usage", "project", "--json").out)
+    assert people.ask("ann", "usage", "project")["rows"] == own["rows"]
+    assert {row["project"] for row in own["rows"]} == {r"C:\ann\oak", "/Users/ann/c/oak", "/src/lantern"}
+
+
 def test_usage_over_a_store_has_teams_and_people(people: People) -> None:
     people.push("ann")
     people.push("bob")

@@ -10,8 +10,10 @@ import pytest
 from cli.test_export_redaction import EVERY, FIELDS, PARTS
 from reread.archive.filters import Filter
 from reread.archive.search_language import DEFAULT_FIELDS, parse
+from reread.features.secrets import Redactor
+from reread.loading import load
 from reread.records import decode
-from reread.team.payload import kept_line, marks_of, words_of
+from reread.team.payload import kept_line, marks_of, text_lines, words_of
 from reread.team.questions import as_tsquery, search, session
 from reread.testing import (
     a_line,
@@ -27,6 +29,19 @@ from reread.testing import (
 
 from .conftest import Team
 from .test_teams_apart import IDS, NOW, all_rows, tables
+
+
+def test_lines_leave_as_the_client_writes_them_since_others_are_redacted_slowly(tmp_path: Path) -> None:
+    path = a_session(a_prompt("of a café, \ud83d"), a_reply("é"), a_tool_call("Bash", {"command": "ls"})).write(
+        tmp_path
+    )
+    told = load(path)
+    lines = [line["line"] for line in text_lines(told, Redactor())]
+    assert len(lines) == 3
+    for line in lines:
+        assert line == json.dumps(json.loads(line), ensure_ascii=False, separators=(",", ":")).replace(
+            "\ud83d", "\\ud83d"
+        )
 
 
 def test_no_planted_secret_reaches_the_files_of_the_database(team: Team, tmp_path: Path) -> None:

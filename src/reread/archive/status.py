@@ -10,6 +10,7 @@ import sqlite3
 import time
 from itertools import chain
 
+from reread.errors import BadInput
 from reread.home import make_home
 from reread.index import client_totals
 
@@ -81,19 +82,18 @@ def write_limits(home: str, limits: Mapping[str, int]) -> None:
 
 
 def dollars_to_nano(text: str) -> int:
-    """Raises ValueError for what is not a possible budget."""
+    """Raises BadInput for what is not a possible budget."""
     import re
     from decimal import Decimal, InvalidOperation
 
     written = text.strip().removeprefix("$")
-    if "," in written and not re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d*)?", written):  # `1,50` is not 150
-        raise ValueError(text)
+    is_grouped = re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d*)?", written)
     try:
-        amount = Decimal(written.replace(",", ""))
+        amount = Decimal(written.replace(",", "") if is_grouped else written)  # `1,50` is not 150
     except InvalidOperation:
-        raise ValueError(text) from None
+        amount = Decimal(0)
     if not amount.is_finite() or not 0 < amount <= LARGEST:
-        raise ValueError(text)
+        raise BadInput(f"{text[:40]!r} is not an amount in dollars")
     return max(1, int(amount * _NANO))
 
 

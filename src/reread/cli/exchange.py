@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reread.archive.filters import Filter
     from reread.config import Config
     from reread.exchange import Agree, ForgottenElsewhere
-    from reread.team import payload
+    from reread.team import managed, payload
     from reread.team import store as stores
     from reread.team.payload import Sent
 else:
@@ -217,9 +217,9 @@ def _serve(action: str, args: options.Options) -> None:
 
 
 def _store(archive: Archive, target: str | None) -> str | None:
-    """The address of the store, if one is named or was the last target."""
+    """The address of the store, if one is named, is laid down for this machine, or was the last target."""
     if target is None:
-        return exchange.last_store(archive.home)
+        return managed.managed().store or exchange.last_store(archive.home)
     return target if target.startswith(_STORES) else None
 
 
@@ -228,8 +228,9 @@ def _push_to_store(archive: Archive, url: str, filters: Filter | None, args: opt
         raise BadInput("--encrypt is for a folder; a store is encrypted on the way by sslmode in its address")
     if args.full:
         raise BadInput("--full is for a folder; `reread team verify` proves a store")
-    before = exchange.names_for(archive.home, stores.without_password(url))
-    names, what = args.projects or before or "plain", args.what or "ledger"
+    wanted = stores.settings_for(url)
+    hidden = "hashed" in (wanted.projects, exchange.names_for(archive.home, stores.without_password(url)))
+    names, what = args.projects or ("hashed" if hidden else "plain"), args.what or wanted.what
     is_hashed = names == "hashed"
     if args.show is not None:
         stored = archive.find(args.show)

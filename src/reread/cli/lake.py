@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from reread import archive as archives
 from reread import billing, lazy, views
 from reread.errors import BadInput, printable
@@ -159,11 +161,12 @@ QUERY_EXAMPLES = """\
   reread lake query --lake ~/lake search "connection refused" --since 30d
   reread lake query --lake ~/lake sql \\
       "SELECT model, sum(output) FROM response GROUP BY model"
+  reread lake query --lake ~/lake coverage telemetry.jsonl
   reread lake query --lake ~/lake schema"""
 
 
 def _query_options(made: options.Parser) -> None:
-    made.word("QUESTION", "usage GROUPING, friction, search WORD..., sql SELECT, schema")
+    made.word("QUESTION", "usage GROUPING, friction, search WORD..., coverage FILE..., sql SELECT, schema")
     made.add_argument(
         "about",
         nargs="*",
@@ -196,9 +199,10 @@ def _query(args: options.Options) -> None:
         options.print_lines(tables.described())
         return
     lake.require()
-    if args.question != "search":
+    if args.question not in ("search", "coverage"):
         args.about = _one(args.about)
-    _QUESTIONS[args.question](args, lake)
+    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
+        _QUESTIONS[args.question](args, lake, answers)
 
 
 def _one(words: list[str]) -> str | None:
@@ -227,12 +231,11 @@ def _require(lake: delta.DeltaLake, part: str) -> None:
         raise BadInput(f"{printable(lake.uri)} was built with --what {what}; it has no {part}")
 
 
-def _usage(args: options.Options, lake: delta.DeltaLake) -> None:
+def _usage(args: options.Options, lake: delta.DeltaLake, answers: query.LakeAnswers) -> None:
     by = _ALIASES.get(args.about, archives.usage_report.ALIASES.get(args.about or "day", args.about or "day"))
     filters = options.make_filter(args)._replace(sources=())
     _require(lake, "numbers")
-    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
-        report = answers.usage(archives.usage_report.UsageQuestion(by=by, filters=filters, zone=args.config.timezone))
+    report = answers.usage(archives.usage_report.UsageQuestion(by=by, filters=filters, zone=args.config.timezone))
     report = views.usage_table.limited(report, args.limit)
     zone = options.zone_name(args.timezone)
     args.print_answer(
@@ -241,25 +244,23 @@ def _usage(args: options.Options, lake: delta.DeltaLake) -> None:
     )
 
 
-def _sql(args: options.Options, lake: delta.DeltaLake) -> None:
+def _sql(args: options.Options, _: delta.DeltaLake, answers: query.LakeAnswers) -> None:
     if args.about is None:
         raise BadInput("a SELECT is missing; `reread lake query --lake PLACE schema` shows what can be asked")
     if _narrowed(args, *_FILTERS):
         raise BadInput("a SELECT says itself what it asks for; filters go into its WHERE and LIMIT")
-    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
-        columns, rows = answers.sql(args.about)
+    columns, rows = answers.sql(args.about)
     args.print_answer(
         lambda: views.session_list.rows_document(columns, rows), lambda view: table_lines(columns, rows, view)
     )
 
 
-def _friction(args: options.Options, lake: delta.DeltaLake) -> None:
+def _friction(args: options.Options, lake: delta.DeltaLake, answers: query.LakeAnswers) -> None:
     if args.about is not None or _narrowed(args, "model", "branch", "tool", "limit"):
         raise BadInput("friction is counted by project and week; it takes --project, --since and --until alone")
     filters = options.make_filter(args)._replace(sources=())
     _require(lake, "friction")
-    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
-        weeks = answers.friction(filters, args.config.timezone)
+    weeks = answers.friction(filters, args.config.timezone)
     rows = [
         {"project": each.project, "week": each.week, **views.rates.rate_document(each.rate), "kinds": each.kinds}
         for each in weeks
@@ -281,7 +282,7 @@ _MUCH = 1_000_000_000
 """A search of more bytes than this asks first: it takes minutes and, in object storage, costs money."""
 
 
-def _search(args: options.Options, lake: delta.DeltaLake) -> None:
+def _search(args: options.Options, lake: delta.DeltaLake, answers: query.LakeAnswers) -> None:
     if not any(word.strip() for word in args.about):
         raise BadInput("a word to search for is missing; quote words that stand together")
     _require(lake, "text to search")
@@ -292,16 +293,15 @@ def _search(args: options.Options, lake: delta.DeltaLake) -> None:
     ask = query.TextQuestion(
         words=args.about, fields=fields, since=filters.since, until=filters.until, limit=args.limit or _HITS
     )
-    with query.LakeAnswers.of(lake, billing.load_prices(args.config.prices)) as answers:
-        sessions = answers.sessions_about(filters)
-        costs = query.scan_costs(lake, set(sessions.values()))
-        total_bytes = sum(each.bytes for each in costs)
-        files = count(sum(each.files for each in costs), "file")
-        tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
-        is_asked = total_bytes > _MUCH and not args.yes and sys.stdin.isatty()
-        if is_asked and not is_agreed("read all of it?", "nothing was read:"):
-            return
-        total, found = answers.search(ask, sessions)
+    sessions = answers.sessions_about(filters)
+    costs = query.scan_costs(lake, set(sessions.values()))
+    total_bytes = sum(each.bytes for each in costs)
+    files = count(sum(each.files for each in costs), "file")
+    tell(f"reads {files}, {size(total_bytes)} of text of {count(len(costs), 'month')}: {_by_month(costs)}")
+    is_asked = total_bytes > _MUCH and not args.yes and sys.stdin.isatty()
+    if is_asked and not is_agreed("read all of it?", "nothing was read:"):
+        return
+    total, found = answers.search(ask, sessions)
     document = {
         "schema": "reread.lake_search/1",
         "words": args.about,
@@ -312,6 +312,28 @@ def _search(args: options.Options, lake: delta.DeltaLake) -> None:
     args.print_answer(lambda: document, lambda view: views.hits.found_text_lines(found, total, args.about, view))
 
 
+def _coverage(args: options.Options, _: delta.DeltaLake, answers: query.LakeAnswers) -> None:
+    if not args.about or _narrowed(args, *_FILTERS):
+        raise BadInput("name the files that a collector wrote, and no filters: `coverage telemetry.jsonl`")
+    try:
+        lines = [line for name in args.about for line in Path(name).read_text("utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot be read: {printable(str(error))}") from error
+    found = answers.seen_elsewhere(lines)
+    missing = [each for each in found if not each.is_here]
+    exact, moment = views.price_table.exact, views.values.utc
+    rows = [
+        (each.session, moment(each.first), moment(each.last), each.requests, exact(each.nanodollars))
+        for each in missing
+    ]
+    names = ("session", "first", "last", "requests", "cost_usd")
+    document = {"schema": "reread.lake_coverage/1", "seen": len(found), "here": len(found) - len(missing)}
+    document["missing"] = [dict(zip(names, row, strict=True)) for row in rows]
+    cost = exact(sum(each.nanodollars for each in missing))
+    line = f"{count(len(found), 'session')} seen by the collector, {len(missing):,} of them not in the lake: ${cost}"
+    args.print_answer(lambda: document, lambda view: [line, *(table_lines(names, rows, view) if rows else ())])
+
+
 def _by_month(costs: Sequence[query.ScanCost]) -> str:
     """The newest months, and all earlier ones together."""
     last = [f"{each.month} {size(each.bytes)}" for each in costs[-_MOST_MONTHS:]]
@@ -320,20 +342,13 @@ def _by_month(costs: Sequence[query.ScanCost]) -> str:
 
 
 _MOST_MONTHS = 6
-_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql}
+_QUESTIONS = {"usage": _usage, "friction": _friction, "search": _search, "sql": _sql, "coverage": _coverage}
 
 
 def _verify(args: options.Options) -> int:
     lake = _kept(args.lake)
     proof = upkeep.verify(lake, billing.load_prices(args.config.prices), with_sources=args.sources)
-    document = {
-        "schema": "reread.lake_verify/1",
-        "ok": proof.ok,
-        "rows": proof.rows,
-        "files": proof.files,
-        "sources": proof.sources,
-        "damaged": proof.damaged,
-    }
+    document = {"schema": "reread.lake_verify/1", "ok": proof.ok, **asdict(proof)}
     verdict = "everything is proved" if proof.ok else "damaged:"
     lines = [f"{proof.files:,} files, {sum(proof.rows.values()):,} rows: {verdict}"]
     lines += [f"  {printable(each)}" for each in proof.damaged]
@@ -375,10 +390,7 @@ def _forget(args: options.Options) -> int:
         "session": chosen.ids[0] if args.session is not None else None,
         "person": chosen.person,
         "before": views.values.utc(chosen.before),
-        "sessions": done.sessions,
-        "files": done.files,
-        "rows": done.rows,
-        "files_removed": done.files_removed,
+        **asdict(done),
     }
     line = f"{about}: {done.rows:,} rows removed, {done.files_removed:,} files of the lake deleted"
     args.print_answer(lambda: document, lambda _: [line])

@@ -61,7 +61,7 @@ def run_parser() -> options.Parser:
         action="append",
         default=[],
     )
-    made.option("--max-cost DOLLARS", "ask, or stop, when the run has cost it", type=_dollars)
+    made.option("--max-cost DOLLARS", "ask, or stop, when the run has cost it", type=archives.status.dollars_to_nano)
     made.option("--permission-mode MODE", "the client's permission mode: plan, acceptEdits, ...")
     made.option("--model NAME", "model, such as opus or sonnet")
     made.option("--max-thinking-tokens N", "thinking budget; 0 for none", type=_count)
@@ -73,13 +73,6 @@ def run_parser() -> options.Parser:
     made.flag("--no-capture", "do not record the run")
     made.option("--thinking", "show thinking", action=argparse.BooleanOptionalAction, default=True)
     return made
-
-
-def _dollars(text: str) -> int:
-    try:
-        return archives.status.dollars_to_nano(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount in dollars") from None
 
 
 def _count(text: str) -> int:

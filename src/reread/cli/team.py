@@ -17,6 +17,7 @@ from reread import archive as archives
 from reread import billing, exchange, lazy, views
 from reread.errors import BadInput, UnknownSession, printable
 from reread.team import store as stores
+from reread.team.managed import managed
 from reread.views.numbers import count, size
 
 from . import options
@@ -61,9 +62,10 @@ def run_team(arguments: list[str]) -> int | None:
 
 
 def _url(args: options.Options) -> str:
-    """The store: the named one, else the environment's, else that of the last `team init` or push."""
+    """The store: the named one, else the environment's, else that of the last `team init`, of this machine's
+    management, or of the last push."""
     home = args.config.home
-    found = options.store_of(args) or exchange.own_store(home) or exchange.last_store(home)
+    found = options.store_of(args) or exchange.own_store(home) or managed().store or exchange.last_store(home)
     if found is None:
         raise BadInput("say which store: `--store postgresql://host/database`, or REREAD_STORE")
     return found
@@ -218,6 +220,29 @@ def _days(text: str) -> int:
     return int(word)
 
 
+def _budget(args: options.Options) -> int:
+    if args.name is not None and (args.period not in archives.status.PERIODS or args.dollars is None):
+        raise BadInput("say how much in which period, as in `reread team budget builders month 2000`, or `none`")
+    with stores.Store(_url(args), tell=tell) as store:
+        if args.name is not None:
+            kind = "project" if args.project else "team"
+            limit = None if args.dollars == "none" else archives.status.dollars_to_nano(args.dollars)
+            stores.set_budget(store, kind, args.name, args.period, limit)
+        found = stores.budgets(store)
+    budgets = [archives.status.Budget(each.period, each.limit, each.spent) for each in found]
+    shown = views.price_table
+    rows = [
+        {**asdict(each), "limit": shown.exact(each.limit), "spent": shown.exact(each.spent), "state": budget.state}
+        for each, budget in zip(found, budgets, strict=True)
+    ]
+    lines = [
+        f"{printable(each.name)}: {shown.dollars(each.spent)}, {shown.budget_words(budget)}"
+        for each, budget in zip(found, budgets, strict=True)
+    ]
+    args.print_answer(lambda: {"schema": "reread.team_budget/1", "budgets": rows}, lambda _: lines or ["no budgets"])
+    return EXIT_DIFFERENCE if any(each.state == "over" for each in budgets) else 0
+
+
 def _forget(args: options.Options) -> None:
     with stores.Store(_url(args), tell=tell) as store:
         named = stores.found_session(store, args.session)
@@ -319,6 +344,17 @@ _ACTIONS = {
         "  reread team retain 180d",
         _retain,
         {"DAYS": "such as 180d, or forever", "--ledger": "the ledger as well, from before that day"},
+    ),
+    "budget": CommandAction(
+        "show or set what teams and projects may cost; exit with 1 if one is used up",
+        "  reread team budget builders month 2000\n  reread team budget '*/shop*' week 300 --project",
+        _budget,
+        {
+            "[NAME]": "a team; with --project, part of a project's path or a pattern with *",
+            "[PERIOD]": "day, week or month, in UTC",
+            "[DOLLARS]": "the limit, or `none` to remove it",
+            "--project": "NAME is of projects",
+        },
     ),
     "forget": CommandAction(
         "remove a session for good; no later push brings it back",

@@ -414,13 +414,10 @@ def _set(config: Config, period: str, amount: str | None) -> None:
     if amount is None:
         raise BadInput(f"say how many dollars a {period} may cost, as in `reread budget {period} 10`")
     limits = archives.status.read_limits(str(config.home))
-    try:
-        if amount == "none":
-            limits.pop(period, None)
-        else:
-            limits[period] = archives.status.dollars_to_nano(amount)
-    except ValueError:
-        raise BadInput(f"{amount!r} is not an amount in dollars") from None
+    if amount == "none":
+        limits.pop(period, None)
+    else:
+        limits[period] = archives.status.dollars_to_nano(amount)
     archives.status.write_limits(str(config.home), limits)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -103,6 +105,19 @@ class FoundText(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class SeenSession(NamedTuple):
+    """A session that Claude Code told a collector of."""
+
+    session: str
+    first: datetime | None
+    last: datetime | None
+    requests: int
+    """0 where the collector has metrics alone."""
+    nanodollars: int
+    """As the client estimated it."""
+    is_here: bool
+
+
 def scan_costs(lake: DeltaLake, months: Collection[str]) -> list[ScanCost]:
     """How much there is to read by month, from the log alone."""
     if WORDS.name not in lake.versions:
@@ -176,26 +191,22 @@ class FrictionWeek(Struct, frozen=True, kw_only=True):
 def by_week(cells: Iterable[FrictionCell], zone: tzinfo | None) -> list[FrictionWeek]:
     """Weeks of projects in which anything was typed or went wrong; what has no time is left out."""
     calendar = usage_report.Calendar(zone)
-    prompts: dict[tuple[str | None, str], int] = {}
-    kinds: dict[tuple[str | None, str], dict[str, int]] = {}
+    prompts: Counter[tuple[str | None, str]] = Counter()
+    kinds: defaultdict[tuple[str | None, str], Counter[str]] = defaultdict(Counter)
     for cell in cells:
         week = calendar.week(cell.quarter)
-        if week is None:
-            continue
-        place = cell.project, week
-        if cell.kind is None:
-            prompts[place] = prompts.get(place, 0) + cell.number
-        else:
-            found = kinds.setdefault(place, {})
-            found[cell.kind] = found.get(cell.kind, 0) + cell.number
+        if week is not None and cell.kind is None:
+            prompts[cell.project, week] += cell.number
+        elif week is not None and cell.kind is not None:
+            kinds[cell.project, week][cell.kind] += cell.number
     return [
         FrictionWeek(
-            project=place[0],
-            week=place[1],
-            rate=Rate(sum(kinds.get(place, {}).values()), prompts.get(place, 0)),
-            kinds=dict(sorted(kinds.get(place, {}).items())),
+            project=project,
+            week=week,
+            rate=Rate(kinds[project, week].total(), prompts[project, week]),
+            kinds=dict(sorted(kinds[project, week].items())),
         )
-        for place in sorted({*prompts, *kinds}, key=lambda each: (each[0] or "", each[1]))
+        for project, week in sorted({*prompts, *kinds}, key=lambda each: (each[0] or "", each[1]))
     ]
 
 
@@ -458,6 +469,12 @@ class LakeAnswers:
             [person],
         )
         return [name for (name,) in rows.fetchall()]
+
+    def seen_elsewhere(self, lines: Sequence[str]) -> list[SeenSession]:
+        """The sessions in what a collector wrote: lines of OTLP as JSON."""
+        self._connection.register("otlp", pa.table({"line": pa.array(lines, pa.string())}))
+        rows = self._rows(Path(__file__).with_name("coverage.sql").read_text("utf-8"))
+        return [SeenSession(name, _in_utc(first), _in_utc(last), *more) for name, first, last, *more in rows]
 
     def sessions_by_person(self) -> list[tuple[str | None, str | None, int]]:
         """Persons and teams with how many sessions they have; both are None for sessions of nobody."""

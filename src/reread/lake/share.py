@@ -258,11 +258,8 @@ def _calls(rows: row_types.FileRows) -> Iterator[Row]:
 def _redactor(options: ShareOptions) -> secrets.Redactor | None:
     if options.redact == "none":
         return None
-    return (
-        secrets.Redactor(addresses=True)
-        if options.redact == "all"
-        else secrets.Redactor(spared=frozenset({secrets.EMAIL, secrets.USER}))
-    )
+    is_all = options.redact == "all"
+    return secrets.Redactor(addresses=is_all, spared=frozenset(() if is_all else (secrets.EMAIL, secrets.USER)))
 
 
 def _title_and_texts(

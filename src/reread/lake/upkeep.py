@@ -275,7 +275,7 @@ class Recount:
         """Applies only the differences; False if they are so many that it is better to write the table again."""
         keys = pa.concat_tables([self._before.keys_in_files(gone), answers.keys_in_files(new)])
         with self._before.restricted_to(keys) as then, answers.restricted_to(keys) as now:
-            old, fresh = _differences(_table(then), _table(now))
+            old, fresh = _differences(then.responses().read_all(), now.responses().read_all())
         if old.num_rows > _MOST_REPLACED:
             return False
         lake = self._lake
@@ -284,11 +284,9 @@ class Recount:
         if fresh.num_rows:
             lake.append(RESPONSE.name, fresh)
         if old.num_rows or fresh.num_rows:
-            with duckdb.connect() as connection:
-                held = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
-                for name, rows in (("held", held), ("now", usage_by_day(fresh)), ("past", usage_by_day(old))):
-                    connection.register(name, rows)
-                lake.overwrite(USAGE_DAY.name, connection.sql(_ADDED).to_arrow_table().cast(USAGE_DAY.schema))
+            held = lake.rows(USAGE_DAY.name).select(USAGE_DAY.schema.names)
+            sums = _selected(_ADDED, held=held, now=usage_by_day(fresh), past=usage_by_day(old))
+            lake.overwrite(USAGE_DAY.name, sums.cast(USAGE_DAY.schema))
         return True
 
     def _take_out(self, old: pa.Table) -> None:
@@ -296,55 +294,47 @@ class Recount:
         the values by which rows are removed: it may keep the digest of a file, but not the id of a response that is to
         be forgotten."""
         lake = self._lake
-        with duckdb.connect() as connection:
-            connection.register("kept", lake.dataset(RESPONSE.name))
-            connection.register("past", old)
-            stays = connection.sql(
-                f"""SELECT {", ".join(RESPONSE.columns)} FROM kept
-                    WHERE file IN (SELECT file FROM past) AND key NOT IN (SELECT key FROM past)"""  # noqa: S608
-            ).to_arrow_table()
+        stays = _selected(
+            f"""SELECT {", ".join(RESPONSE.columns)} FROM kept
+                WHERE file IN (SELECT file FROM past) AND key NOT IN (SELECT key FROM past)""",  # noqa: S608
+            kept=lake.dataset(RESPONSE.name),
+            past=old,
+        )
         months = zip(old["file"].to_pylist(), old["month"].to_pylist(), strict=True)
         lake.remove(RESPONSE.name, "file", dict(months))
         if stays.num_rows:
             lake.append(RESPONSE.name, stays.cast(RESPONSE.schema))
 
 
-def _table(answers: LakeAnswers) -> pa.Table:
-    return answers.responses().read_all()
+def _selected(statement: str, **tables: object) -> pa.Table:
+    """The rows that a SELECT gives of tables, by their names."""
+    with duckdb.connect() as connection:
+        for name, rows in tables.items():
+            connection.register(name, rows)
+        return connection.sql(statement).to_arrow_table()
 
 
 def _differences(then: pa.Table, now: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The rows that are gone, and those that are new."""
-    with duckdb.connect() as connection:
-        for name, rows in (("past", then), ("now", now)):
-            connection.register(name, rows)
-        columns = ", ".join(RESPONSE.columns)
-        one, other = (
-            connection.sql(f"SELECT {columns} FROM {a} EXCEPT SELECT {columns} FROM {b}").to_arrow_table()  # noqa: S608
-            for a, b in (("past", "now"), ("now", "past"))
-        )
+    columns = ", ".join(RESPONSE.columns)
+    without = f"SELECT {columns} FROM one EXCEPT SELECT {columns} FROM other"  # noqa: S608  our own names
+    one, other = _selected(without, one=then, other=now), _selected(without, one=now, other=then)
     return one.cast(RESPONSE.schema), other.cast(RESPONSE.schema)
 
 
 def usage_by_day(responses: object) -> pa.Table:
     """The rows of `usage_day` for some rows of `response`."""
-    with duckdb.connect() as connection:
-        connection.register("kept", responses)
-        connection.execute("CREATE VIEW told AS SELECT * REPLACE (make_timestamp(epoch_us(time)) AS time) FROM kept")
-        return connection.sql(DAY_SUMS.format("told")).to_arrow_table().cast(USAGE_DAY.schema)
+    told = "(SELECT * REPLACE (make_timestamp(epoch_us(time)) AS time) FROM kept)"
+    return _selected(DAY_SUMS.format(told), kept=responses).cast(USAGE_DAY.schema)
 
 
 def differing(lake: DeltaLake, answers: LakeAnswers) -> Iterator[str]:
     """Which derived tables do not match the tables they are made from."""
-    with duckdb.connect() as connection:
-        connection.register("now", answers.responses().read_all())
-        connection.register("kept", lake.dataset(RESPONSE.name))
-        columns = ", ".join(RESPONSE.columns)
-        for one, other in (("now", "kept"), ("kept", "now")):
-            apart = f"SELECT {columns} FROM {one} EXCEPT ALL SELECT {columns} FROM {other} LIMIT 1"  # noqa: S608
-            if connection.sql(apart).fetchall():
-                yield "response is not what its requests come to"
-                break
+    columns = ", ".join(RESPONSE.columns)
+    apart = f"SELECT {columns} FROM one EXCEPT ALL SELECT {columns} FROM other LIMIT 1"  # noqa: S608  our own names
+    now, kept = answers.responses().read_all(), lake.dataset(RESPONSE.name)
+    if _selected(apart, one=now, other=kept).num_rows or _selected(apart, one=kept, other=now).num_rows:
+        yield "response is not what its requests come to"
     for table, made, source in (
         (USAGE_DAY, answers.usage_by_day(), "requests"),
         (FRICTION_DAY, answers.friction_by_day(), "sessions"),

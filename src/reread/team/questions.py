@@ -129,7 +129,7 @@ def _cells(
         )  # in SQL, sorting all responses would take a third of the time
         yield from usage_report.cells_ahead(rows, usage_report.UsageQuestion(by=by, zone=timezone), ())
         return
-    key, labels = _KEYS[by], _labels(store) if by == "machine" else {}
+    key, labels = _KEYS[by], shown_names(machines(store)) if by == "machine" else {}
     # Shares of several tools are divided once per circumstance, not per response, as the archive does it.
     group_by: LiteralString = ", circumstance, place, is_sidechain, files > 1" if by == "tool" else ""
     rows = store.rows(
@@ -143,12 +143,8 @@ def _cells(
         elif by == "session":
             yield usage_report.UsageCell(name, model, billing.Sums(*sums), is_agent=is_agent, is_abandoned=is_abandoned)
         else:
-            yield usage_report.UsageCell(labels.get(name, name), model, billing.Sums(*sums))
-
-
-def _labels(store: Store) -> dict[str, str]:
-    """The names of machines, by id."""
-    return shown_names(machines(store))
+            called = Filter().moves.today(name) if by == "project" and name else labels.get(name, name)
+            yield usage_report.UsageCell(called, model, billing.Sums(*sums))
 
 
 def machines(store: Store) -> list[Machine]:
@@ -281,7 +277,7 @@ def _contents(
     """The files of a session as they were pushed, or made of its lines: name, kind, agent, workflow and bytes."""
     ticket = _ticket(store, {"session": number})
     files = store.rows("SELECT * FROM reread.content_of(%s, %s)", (number, ticket))
-    yield from ((*about, _unpacked(body)) for *about, body in files)
+    yield from ((*about, zstd.decompress_all(body)) for *about, body in files)  # one that grew has several parts
     parts: dict[str | None, list[str]] = {}
     for agent, line in [] if files else store.rows("SELECT agent, line FROM reread.lines_of(%s, %s)", (number, ticket)):
         parts.setdefault(agent, []).append(f"{_with_project(line, project)}\n")
@@ -313,11 +309,6 @@ def named_session(store: Store, word: str) -> list[str]:
         return [_named(store, word)]
     rows = store.rows("SELECT DISTINCT uuid FROM reread.seen_session AS session WHERE starts_with(uuid, %s)", (word,))
     return [uuid for (uuid,) in rows] if len(word) >= _SHORTEST_ID else []
-
-
-def _unpacked(body: bytes) -> bytes:
-    """A file's content; one that grew has several compressed parts in a row."""
-    return zstd.decompress_all(body)
 
 
 # -- search

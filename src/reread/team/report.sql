@@ -63,5 +63,17 @@ FROM (SELECT * FROM reread.person OFFSET 0) AS person
     LEFT JOIN (SELECT person, max(ended) AS ended FROM reread_report.session GROUP BY person) AS newest ON newest.person = name
 WHERE (SELECT reread.is_owner()) OR name = (SELECT reread.caller()) OR newest.person IS NOT NULL;
 
+-- Budgets of teams and projects, with what was spent since the period began (in UTC). One is shown to those who see
+-- everything that counts for it, so the sum is the same for each of them.
+CREATE OR REPLACE VIEW reread_report.budget WITH (security_barrier) AS
+SELECT kind, name, period, since, (budget.nanodollars / 1000000000.0)::numeric(20, 9) AS budget_dollars,
+    (spent / 1000000000)::numeric(20, 9) AS dollars
+FROM reread.budget, LATERAL (SELECT date_trunc(period, now() AT TIME ZONE 'UTC')::date AS since) AS begun, LATERAL (
+    SELECT coalesce(sum(nanodollars) FILTER (WHERE time >= 1000 * extract(epoch FROM since)), 0) AS spent,
+        bool_and(person = (SELECT reread.caller()) OR coalesce(team, '*') = ANY (ARRAY(SELECT reread.teams(false)))) AS is_seen
+    FROM reread.response WHERE CASE kind WHEN 'team' THEN team = name ELSE reread.is_called(project, name) END
+) AS used
+WHERE (SELECT reread.is_owner()) OR is_seen OR kind = 'team' AND name = ANY (ARRAY(SELECT reread.teams(false)));
+
 GRANT USAGE ON SCHEMA reread_report TO reread_member;
 GRANT SELECT ON ALL TABLES IN SCHEMA reread_report TO reread_member;

@@ -84,6 +84,15 @@ CREATE TABLE IF NOT EXISTS untidy (part text PRIMARY KEY, gone_in xid8 NOT NULL)
 -- Which team a project belongs to.
 CREATE TABLE IF NOT EXISTS assignment (pattern text PRIMARY KEY, team text NOT NULL);
 
+-- What the responses of a team, or of the projects that match a pattern, may cost in a period.
+CREATE TABLE IF NOT EXISTS budget (
+    kind text NOT NULL CHECK (kind IN ('team', 'project')),
+    name text NOT NULL,
+    period text NOT NULL CHECK (period IN ('day', 'week', 'month')),
+    nanodollars bigint NOT NULL,
+    PRIMARY KEY (kind, name, period)
+);
+
 CREATE TABLE IF NOT EXISTS machine (
     id text NOT NULL,
     person text NOT NULL,
@@ -967,7 +976,7 @@ SELECT find_roles();
 GRANT USAGE ON SCHEMA reread TO reread_member;
 REVOKE ALL ON ALL TABLES IN SCHEMA reread FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA reread FROM PUBLIC, reread_member;
-GRANT EXECUTE ON FUNCTION asking(), caller(), is_owner(), teams(boolean), kept_since(text),
+GRANT EXECUTE ON FUNCTION asking(), caller(), is_owner(), is_called(text, text), teams(boolean), kept_since(text),
     known_sessions_v1(text[], text[]), put_sessions_v1(jsonb), pushed_v1(text, bigint), retire(), tidy(),
     responses_since(bigint), ask(jsonb), search(bigint, jsonb), lines_of(bigint, bigint), content_of(bigint, bigint),
     forget(text) TO reread_member;

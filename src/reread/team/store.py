@@ -17,6 +17,8 @@ from msgspec import Struct
 from reread import billing, errors, lazy
 from reread.billing import sql as billing_sql
 
+from .managed import Managed, managed
+
 if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
@@ -97,6 +99,16 @@ def _psycopg() -> Any:
     return psycopg
 
 
+def settings_for(url: str) -> Managed:
+    """What device management laid down for this store; the usual settings for any other, which gets no password."""
+    known = managed()
+    if known.store is None:
+        return Managed()
+    given, own = (_psycopg().conninfo.conninfo_to_dict(each) for each in (url, known.store))
+    places = [(each.get("host"), each.get("port", "5432"), each.get("dbname")) for each in (given, own)]
+    return known if places[0] == places[1] else Managed()
+
+
 @contextmanager
 def database_errors() -> Iterator[None]:
     """Turns errors of the database into sentences that do not quote the statement. Raises StoreAway, StoreRefused or
@@ -135,6 +147,8 @@ class Store:
         with database_errors():
             settings = {"connect_timeout": 10, "application_name": "reread", **_KEEPALIVES}
             given = _psycopg().conninfo.conninfo_to_dict(url)
+            if "password" not in given and (password := settings_for(url).password()) is not None:
+                given["password"] = password
             self.connection: psycopg.Connection[Any] = _psycopg().connect(**{**settings, **given}, autocommit=True)
             # Compiling a query takes half a second, and answering it milliseconds. Nobody's objects stand before those
             # of the catalogue, since who may create some could have this role run them.
@@ -486,20 +500,14 @@ def status(store: Store) -> StoreStatus:
            ) AS age""",
         (days,),
     )
-    sessions, people, with_text, with_content, responses, size, months = counts
+    names = ("sessions", "people", "with_text", "with_content", "responses", "bytes", "text_months")
     return StoreStatus(
+        **dict(zip(names, counts, strict=True)),
         address=store.address,
         role=store.role,
         teams=[team for (team,) in store.rows("SELECT * FROM reread.teams(false) ORDER BY 1")],
-        sessions=sessions,
-        people=people,
-        responses=responses,
-        with_text=with_text,
-        with_content=with_content,
-        text_months=months,
         retain_days=None if days is None else int(days),
         price_table_date=store.note("prices") or "",
-        bytes=size,
         pushes=pushes(store),
     )
 
@@ -512,6 +520,37 @@ def pushes(store: Store) -> list[Push]:
                FULL JOIN reread.seen_person AS person ON person.number = member.number ORDER BY 1"""
     )
     return [Push(*row) for row in rows]
+
+
+class TeamBudget(Struct, frozen=True):
+    """What a team or the projects of a pattern may cost in a period, and have cost since it began, in nano-dollars."""
+
+    kind: str
+    name: str
+    period: str
+    limit: int
+    spent: int
+
+
+def budgets(store: Store) -> list[TeamBudget]:
+    """Those of which the role sees everything; none in a store that was made before there were budgets."""
+    if store.one("SELECT to_regclass('reread_report.budget')") is None:
+        return []
+    rows = store.rows(
+        """SELECT kind, name, period, (budget_dollars * 1000000000)::bigint, (dollars * 1000000000)::bigint
+           FROM reread_report.budget ORDER BY kind DESC, name, array_position('{day,week,month}', period)"""
+    )
+    return [TeamBudget(*row) for row in rows]
+
+
+def set_budget(store: Store, kind: str, name: str, period: str, limit: int | None) -> None:
+    """Sets a budget in nano-dollars, or removes it. For the store's owner."""
+    _check_names(name)
+    with database_errors(), store.connection.transaction():
+        named = (kind, name, period)
+        store.connection.execute("DELETE FROM reread.budget WHERE (kind, name, period) = (%s, %s, %s)", named)
+        if limit is not None:
+            store.connection.execute("INSERT INTO reread.budget VALUES (%s, %s, %s, %s)", (*named, limit))
 
 
 def members(store: Store) -> list[tuple[str, str, bool]]:

@@ -225,17 +225,18 @@ def spending_document(spending: Spending) -> dict[str, Any]:
         "periods": [
             {
                 "period": name,
-                "spent_usd": _exact(spending.spent[name]),
-                "limit_usd": _exact(limits[name].limit) if name in limits else None,
+                "spent_usd": exact(spending.spent[name]),
+                "limit_usd": exact(limits[name].limit) if name in limits else None,
                 "state": limits[name].state if name in limits else None,
-                "before_usd": _exact(spending.before[name]),
+                "before_usd": exact(spending.before[name]),
             }
             for name in PERIODS
         ],
-        "month_low_usd": _exact(spending.low),
-        "month_high_usd": _exact(spending.high),
+        "month_low_usd": exact(spending.low),
+        "month_high_usd": exact(spending.high),
     }
 
 
-def _exact(nanodollars: int) -> str:
+def exact(nanodollars: int) -> str:
+    """Dollars as JSON has them."""
     return f"{nanodollars // 10**9}.{nanodollars % 10**9:09d}"

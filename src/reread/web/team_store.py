@@ -15,13 +15,20 @@ from typing import Any
 from reread.archive import Archive, SearchAnswer, SyncResult, filters
 from reread.archive.billing import ArchiveBilling
 from reread.archive.cache_report import CacheReport
+from reread.archive.status import Budget
 from reread.archive.usage_report import UsageReport
 from reread.loading import LoadedSession
 from reread.team import questions
-from reread.team.store import Store
+from reread.team.store import Store, budgets
 
 EVERY = 30.0
 """Seconds between two looks at what is new in the store."""
+
+
+def named_budgets(url: str) -> list[tuple[str, Budget]]:
+    """The budgets of teams and projects that a role sees."""
+    with Store(url) as store:
+        return [(each.name, Budget(each.period, each.limit, each.spent)) for each in budgets(store)]
 
 
 class StoreArchive(Archive):

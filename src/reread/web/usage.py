@@ -5,7 +5,7 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from reread import lazy
 from reread.archive import CacheReport, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, read_limits, spending, write_limits
@@ -41,6 +42,11 @@ from reread.views.usage_table import (
 
 from . import pages
 from .sessions import blamed, make_filter, usual_span
+
+if TYPE_CHECKING:
+    from . import team_store
+else:
+    lazy.bind(globals())
 
 SPANS = {"today": "today", "7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "everything"}
 FILTERS = ("project", "model", "tool", "branch", "since", "until")
@@ -229,6 +235,9 @@ def _spending(site: pages.Site) -> dict[str, Any]:
     return {
         "spending": found,
         "limits_set": {each.period: each for each in found.budgets},
+        "team_budgets": None
+        if (url := site.settings.store) is None
+        else site.library.answer(("budgets", today), lambda _: team_store.named_budgets(url)),
         "budget_words": budget_words,
         "projection": projection_words(found),
         "periods": PERIODS,
@@ -244,11 +253,8 @@ async def set_budgets(request: Request) -> Response:
     limits: dict[str, int] = {}
     for name in PERIODS:
         text = next(iter(form.get(name, ())), "").strip()
-        try:
-            if text:
-                limits[name] = dollars_to_nano(text[:40])
-        except ValueError:
-            raise BadInput(f"{text[:40]!r} is not an amount in dollars for a {name}") from None
+        if text:
+            limits[name] = dollars_to_nano(text)
     await run_in_threadpool(write_limits, str(pages.site_of(request).settings.home), limits)
     back = form.get("back", [""])[0]
     return RedirectResponse(f"/usage{back if back.startswith('?') else ''}#budgets", status_code=303)

@@ -89,7 +89,7 @@ class Redactor:
 
     def learn(self, text: str) -> None:
         """Remembers the secrets of a text."""
-        for each in self._find(text):
+        for each in self.found_in(text):
             if not each.is_rest:
                 self._note(each.kind, each.value)
 
@@ -112,7 +112,7 @@ class Redactor:
             short = [text for text in short if not may_be_coloured(text)]
         self.clean.texts.update(set(short).difference(self._suspects(short)))
         for text in new:
-            self._find(text)
+            self.found_in(text)
 
     def _is_plain(self, text: str) -> bool:
         if is_plain_id(text):
@@ -133,10 +133,6 @@ class Redactor:
         """Forgets all texts and keeps only the secrets: one pass over gigabytes gains nothing from remembered texts."""
         for texts in (self._found, self.clean, self._redacted, self.unchanged):
             texts.clear()
-
-    def found_in(self, text: str) -> list[FoundSecret]:
-        """The secrets of a text by itself, whatever was learned from others."""
-        return self._find(text)
 
     def learn_assigned(self, name: str, value: str) -> None:
         self._note(kind_of_name(name), value)
@@ -179,7 +175,8 @@ class Redactor:
         outside = PLACEHOLDER.sub(_NOTHING, text)
         return Counter(each.kind for each in self._spans(outside))
 
-    def _find(self, text: str) -> list[FoundSecret]:
+    def found_in(self, text: str) -> list[FoundSecret]:
+        """The secrets of a text by itself, whatever was learned from others."""
         if text in self.clean.texts:
             return _CLEAN
         found = self._found.get(text)
@@ -233,7 +230,7 @@ class Redactor:
 
     def _spans(self, text: str) -> list[FoundSecret]:
         known = self._known_in(text)
-        by_shape = self._find(text)
+        by_shape = self.found_in(text)
         if not known:
             return by_shape
         return without_overlaps(text, sorted([*by_shape, *known], key=lambda each: (each.start, -each.end)))
