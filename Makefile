@@ -10,7 +10,7 @@ endif
 # `reread` that a test starts compiles the program (0.4 s, not 0.15).
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run serve test quick check faults e2e spark bench eval house docs format clean
+.PHONY: run serve test quick check faults e2e spark bench eval house docs site format dist clean
 
 run: $(VENV)/installed
 	@$(BIN)/reread
@@ -81,7 +81,13 @@ docs: $(VENV)/developing
 	@$(BIN)/python bench/format_schemas.py
 	@$(BIN)/python bench/format_book.py
 	@$(BIN)/python bench/commands_page.py > docs/commands.md
-	$(BIN)/zensical build --strict --clean
+	@$(MAKE) --no-print-directory site
+
+# Built from a copy, since zensical empties the folder .cache beside its settings, where clients and other Pythons are kept.
+site: $(VENV)/developing
+	@rm -rf site build/docs && mkdir -p build/docs && cp -R docs zensical.toml build/docs
+	cd build/docs && $(abspath $(BIN))/zensical build --strict --clean
+	@mv build/docs/site site
 
 format: $(VENV)/developing
 	$(BIN)/ruff format .

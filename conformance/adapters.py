@@ -93,6 +93,18 @@ def agentsview(folder: Path, case: Json, scratch: Path) -> Json:
     return {"tokens": totals_of(json.loads(said)["totals"])}
 
 
+# codeburn: "tracks AI coding token usage and cost"
+
+
+def codeburn(folder: Path, case: Json, scratch: Path) -> Json:
+    if case["group"] != "counting":
+        return {}
+    period = ("--from", "2025-01-01", "--to", "2026-12-31")
+    command = ("codeburn", "report", "--format", "json", "--provider", "claude", *period)
+    said = json.loads(run(*command, CLAUDE_CONFIG_DIR=str(folder), HOME=str(scratch)))["overview"]["tokens"]
+    return {"tokens": dict(zip(NAMES, (said[name] for name in ("input", "output", "cacheRead", "cacheWrite"))))}
+
+
 # claude-code-log: converts transcripts to pages; shows every branch on purpose, so which one counts is not its question;
 # its token figures are those of each session by itself; it marks an agent's words, which counts as telling them apart
 
@@ -168,6 +180,7 @@ ADAPTERS = {
     "reread": Adapter(reread, ("reread", "--version")),
     "ccusage": Adapter(ccusage, ("ccusage", "--version")),
     "agentsview": Adapter(agentsview, ("agentsview", "--version")),
+    "codeburn": Adapter(codeburn, ("codeburn", "--version")),
     "claude-code-log": Adapter(claude_code_log, ("claude-code-log", "--version")),
     "claude-agent-sdk": Adapter(sdk, _SDK_VERSION),
 }

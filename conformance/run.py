@@ -117,7 +117,10 @@ def main() -> int:
     args = parser.parse_args()
     tools = {command: commanded(command) for command in args.tool}
     tools.update((name, adapters.ADAPTERS[name].answer) for name in args.adapter)
-    versions = {name: adapters.ADAPTERS[name].version() if name in adapters.ADAPTERS else "" for name in tools}
+    try:
+        versions = {name: adapters.ADAPTERS[name].version() if name in adapters.ADAPTERS else "" for name in tools}
+    except (OSError, adapters.Failed) as error:
+        parser.error(f"a tool cannot be run: {error}")
     results = {name: ran(name, answer) for name, answer in tools.items()}
     for name, found in results.items():
         for case, (state, got) in found.items():

@@ -36,7 +36,7 @@ def run(plugin: Path, *folders: Path, **environment: str) -> tuple[int, str]:
     command = ["/bin/sh", str(plugin / "bin" / "reread"), "retro", "a b"]
     env = {"HOME": str(plugin.parent), "PATH": path, **environment}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=20)
-    return done.returncode, done.stdout.strip() or done.stderr.strip()
+    return done.returncode, (done.stdout + done.stderr).strip()
 
 
 def test_what_is_on_the_path_is_preferred(plugin: Path, tmp_path: Path) -> None:
@@ -54,6 +54,8 @@ def test_without_one_uvx_runs_the_repository_it_was_installed_from(plugin: Path,
     assert run(plugin, uvx.parent) == (0, f"{uvx} --quiet --from {ROOT} reread retro a b")
     assert run(plugin, uvx.parent, REREAD_FROM="reread==9")[1] == f"{uvx} --quiet --from reread==9 reread retro a b"
     known.unlink()
+    done = run(plugin, uvx.parent, REREAD_FROM="reread==9")
+    assert done == (0, f"{uvx} --quiet --from reread==9 reread retro a b"), "no word of what is not there"
     code, said = run(plugin, uvx.parent)
     assert code == 127 and "install it, or uv" in said, "a name in an index is nobody's"
 

@@ -57,6 +57,16 @@ def test_every_command_is_in_the_general_help(
         assert re.search(rf"^  {name} +{re.escape(about)}$", said, re.MULTILINE), f"`reread --help` lacks {name}"
 
 
+def test_a_source_distribution_has_every_file_of_the_source() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    manifest = map(str.split, (ROOT / "MANIFEST.in").read_text("utf-8").splitlines())
+    listed = [f"{words[1]}/{words[2]}" for words in manifest if words[0] == "recursive-include"]
+    packaged = [f"src/reread/{pattern}" for pattern in project["tool"]["setuptools"]["package-data"]["reread"]]
+    sent = {path for pattern in ("src/reread/**/*.py", *packaged, *listed) for path in ROOT.glob(pattern)}
+    absent = {path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"} - sent
+    assert not absent, f"name them in pyproject.toml, or in MANIFEST.in if a wheel does not need them: {absent}"
+
+
 def test_the_public_names_are_complete_and_sorted() -> None:
     declared = {
         alias.asname or alias.name

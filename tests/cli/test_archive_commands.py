@@ -543,6 +543,16 @@ def test_the_overview_tells_why_the_dearest_session_was_dear_and_which_words_are
     assert "did not store the words of 1 of the last" in facts
 
 
+def test_a_session_that_mostly_read_its_context_is_dear_for_that(kept: Kept) -> None:
+    usage = a_usage(10, 100, cache_read=200_000)
+    session = a_session(
+        a_prompt("Find every caller.", timestamp="2026-11-12T11:00:00.000Z"), a_reply("these", usage=usage)
+    )
+    session.write(kept.claude / "projects")
+    facts = " ".join(fact["sentence"] for fact in kept.json()["facts"])
+    assert ": Find every caller. It read 200.0k tokens of context in 1 response." in facts
+
+
 def test_no_amount_of_an_overview_is_cut(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     def costs(width: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))

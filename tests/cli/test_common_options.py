@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -187,3 +188,16 @@ def test_the_usage_line_names_what_a_command_takes(run: Run) -> None:
     assert run("mark", "--help").out.startswith("usage: reread mark [OPTIONS] [SESSION ...]\n")
     assert run("projects", "--help").out.startswith("usage: reread projects [OPTIONS] [{move,unmove}] [FOLDER ...]\n")
     assert run("team", "init", "--help").out.startswith("usage: reread team init [OPTIONS] [URL]\n")
+
+
+def test_an_action_that_takes_no_name_of_a_value_is_given_none() -> None:
+    class Switch(argparse.Action):  # as argparse.BooleanOptionalAction of Python 3.14 and later
+        def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
+            super().__init__(option_strings, dest, nargs=0, help=help)
+
+        def __call__(self, parser: object, namespace: argparse.Namespace, *_: object) -> None:
+            setattr(namespace, self.dest, True)
+
+    made = options.make_parser("show", "Shows.", "")
+    made.option("--thinking", "show thinking", action=Switch)
+    assert made.parse_args(["--thinking"]).thinking is True

@@ -44,6 +44,8 @@ def test_a_person_at_a_terminal_sees_the_newest_before_the_sync_is_done(
     shown = [number for number in range(SESSIONS) if f"tapirq {number} " in ran.out]
     assert shown == list(range(SESSIONS - NEWEST, SESSIONS))
     assert "all sessions are read now" in ran.err
+    assert "The dearest session of 30 days" in ran.out, "the first look ends with what stands out, as each does"
+    assert "reread explain 00000000" in ran.out
     with Archive(tmp_path / "home") as archive:
         assert len(archive.sessions()) == SESSIONS
         status = archive.safe.status()

@@ -166,8 +166,9 @@ class Parser(argparse.ArgumentParser):
     def option(self, names: str, about: str, **more: Any) -> None:
         """Adds an option with a value: `option("--output -o PATH", "file to write")`."""
         words = names.split()
-        metavar = None if words[-1].startswith("-") else words.pop()  # of choices, they are the name of the value
-        self.add_argument(*words, metavar=metavar, help=about, **more)
+        if not words[-1].startswith("-"):  # of choices, they are the name of the value
+            more["metavar"] = words.pop()
+        self.add_argument(*words, help=about, **more)
 
     def word(self, name: str, about: str, **more: Any) -> None:
         """Adds a word in its place, in brackets if it may be missing: `word("[SESSION]", "an id")`."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from reread.archive import Archive, Progress, UsageReport
     from reread.config import Config
+    from reread.views.fact_lines import Fact
 
 
 OVERVIEW_EXAMPLES = """\
@@ -91,6 +92,9 @@ def _show_early(archive: Archive, args: options.Options) -> bool:
     freshen(archive, early)
     if early.is_shown:
         tell("all sessions are read now")
+        facts = _facts(archive, args.config, _counted_to(archive, args.config))
+        options.print_lines(views.session_list.closing_lines(facts, options.make_view(args.config)))
+        sys.stdout.flush()
         _finish(archive)
     return early.is_shown
 
@@ -132,9 +136,7 @@ def _show_sources(args: options.Options) -> None:
 
 
 def _show_archive(archive: Archive, args: options.Options) -> None:
-    kept_for = cleanup_days_of(args.config)
-    ended = [each.stored.ended for each in archive.sessions(archives.filters.Filter(limit=1), kept_for)]
-    until = archives.usage_report.counted_to(args.config.now, next(iter(ended), None), args.config.timezone)
+    until = _counted_to(archive, args.config)
     starts = archives.usage_report.beginnings(until, args.config.timezone)
     days = archive.usage("day", archives.filters.Filter(since=min(starts)), args.config.timezone).rows
     lately = archives.usage_report.periods(
@@ -142,15 +144,27 @@ def _show_archive(archive: Archive, args: options.Options) -> None:
     )
     everything = archive.count_sessions()
     hidden = 0 if args.hidden else everything - archive.count_sessions(archives.filters.Filter(without_hidden=True))
+    kept_for = cleanup_days_of(args.config)
     newest = archives.listing.numbered(archive.inner.connection, NEWEST, kept_for, with_hidden=args.hidden)
     expiring = archive.inner.count_expiring(args.config.now + archives.listing.SOON, kept_for)
-    found = archives.facts.archive_facts(archive.inner.connection, until, kept_for)
-    facts = list(views.fact_lines.facts_of(found, expiring, args.config.now, args.config.timezone))
+    facts = _facts(archive, args.config, until)
     counts = everything - hidden, hidden
     args.print_answer(
         lambda: views.session_list.overview_document([each for _, each in newest], *counts, expiring, facts, lately),
         lambda view: views.session_list.overview_lines(newest, *counts, facts, lately, view),
     )
+
+
+def _counted_to(archive: Archive, config: Config) -> datetime:
+    ended = [each.stored.ended for each in archive.sessions(archives.filters.Filter(limit=1))]
+    return archives.usage_report.counted_to(config.now, next(iter(ended), None), config.timezone)
+
+
+def _facts(archive: Archive, config: Config, until: datetime) -> list[Fact]:
+    kept_for = cleanup_days_of(config)
+    expiring = archive.inner.count_expiring(config.now + archives.listing.SOON, kept_for)
+    found = archives.facts.archive_facts(archive.inner.connection, until, kept_for)
+    return list(views.fact_lines.facts_of(found, expiring, config.now, config.timezone))
 
 
 USAGE = """\
@@ -190,6 +204,7 @@ def run_demo(arguments: list[str]) -> int:
                 tell("run the commands shown here as `reread demo COMMAND`")
             return code
         main.run(scratch)
+        options.print_lines(["", "In the demonstration each command is `reread demo COMMAND`:"])
         options.print_lines(["", "$ reread demo show @last", ""])
         code = main.run(["show", "@last", *scratch])
         options.print_lines(["", "The same in your browser: reread demo serve"])

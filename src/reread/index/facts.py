@@ -13,6 +13,8 @@ class CostParts(NamedTuple):
     """Where a session's cost went; of all its lines, copies included, so good for shares only."""
 
     responses: int
+    prompts: int
+    """Tokens of all prompts, from the cache or not."""
     output: int
     nanodollars: float
     of_agents: float
@@ -37,7 +39,9 @@ def dearest_session(connection: sqlite3.Connection, since: int) -> int | None:
 
 def cost_parts(connection: sqlite3.Connection, session: int) -> CostParts:
     query = """
-        SELECT count(*), ifnull(sum(request.output), 0), total(request.nanodollars),
+        SELECT count(*),
+            ifnull(sum(request.input + request.cache_read + request.cache_write_5m + request.cache_write_1h), 0),
+            ifnull(sum(request.output), 0), total(request.nanodollars),
             total(iif(file.kind = 'subagent', request.nanodollars, 0)), total(request.premium)
         FROM file JOIN request ON request.file = file.id WHERE file.session = ?"""
     return CostParts(*connection.execute(query, (session,)).fetchone())

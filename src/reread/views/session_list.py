@@ -200,6 +200,11 @@ def overview_lines(
     left_out = f", {hidden:,} hidden" if hidden else ""
     yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
     yield from newest_table([_recent(position, each, view) for position, each in sessions], view)
+    yield from closing_lines(facts, view)
+
+
+def closing_lines(facts: Sequence[Fact], view: View) -> Iterator[str]:
+    """What stands out, each with its command, and what to type next."""
     for fact in facts:
         yield ""
         yield from wrap(fact.sentence, view.width)
