@@ -27,7 +27,7 @@ from reread.live.client import NO_PLAN
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.views import permissions
-from reread.views.text import harmless
+from reread.views.text import hanging, harmless
 from reread.views.values import View
 
 from .event_printer import EventPrinter
@@ -224,7 +224,8 @@ class TerminalAnswerer:
 
     async def _judge_plan(self, permission: Permission) -> Decision:
         keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
-        self._printer.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
+        asked = hanging(f"go ahead with it? {keys}", self._view.width, "  ", "  ")
+        self._printer.ask([*permissions.plan_lines(permission, self._view), *asked])
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
