@@ -343,7 +343,7 @@ def test_without_an_editor_a_command_is_edited_on_its_line(place: Place) -> None
     with place.terminal("bash") as terminal:
         terminal.wait_for("> ")
         terminal.press("e")
-        terminal.wait_for("$ touch a")
+        terminal.wait_for("> touch a")
         terminal.press("b\n")
         assert terminal.end() == 0
     assert sent(place)[0]["updatedInput"]["command"] == "touch ab"

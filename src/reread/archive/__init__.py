@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         user_marks,
     )
     from .answer import Answer
-    from .answers import FoundPrompt, FoundPrompts, FoundThought, ThinkingAnswer, window_of
+    from .answers import FoundPrompt, FoundPrompts, FoundThought, ThinkingAnswer
     from .archive import Archive, load, on_all_processors, open_archive
     from .billing import Reconciled
     from .cache_report import CacheReport

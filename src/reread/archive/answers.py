@@ -464,12 +464,6 @@ def _thoughts_in(record: Record) -> list[Thought]:
     return [Thought(record=record, block=block) for block in blocks if isinstance(block, Thinking | RedactedThinking)]
 
 
-def window_of(filters: Filter) -> Filter:
-    """A filter that narrows only by time and source; by anything else, a copy could be reported instead of its
-    original."""
-    return Filter(since=filters.since, until=filters.until, sources=filters.sources)
-
-
 def read_all(archive: InnerArchive, filters: Filter) -> Iterator[LoadedSession]:
     """Sessions read from the safe one at a time, the oldest first."""
     for number in reversed(passing_ids(archive.connection, filters)):

@@ -346,19 +346,3 @@ else:
     def _set(ready: asyncio.Future[None]) -> None:
         if not ready.done():
             ready.set_result(None)
-
-
-def typed_line(prompt: str, text: str = "") -> str:
-    """A line, prefilled with `text`, with editing and history if Python has readline. Raises EOFError at Ctrl-D."""
-    try:
-        import readline
-    except ImportError:  # Windows
-        return input(prompt)
-    if "libedit" not in (readline.__doc__ or ""):
-        # Python (3.10 and later) turns it off; without it each pasted line would become a prompt of its own.
-        readline.parse_and_bind("set enable-bracketed-paste on")
-    readline.set_startup_hook(lambda: readline.insert_text(text))
-    try:
-        return input(prompt)
-    finally:
-        readline.set_startup_hook(None)

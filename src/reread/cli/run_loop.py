@@ -26,7 +26,7 @@ from reread.views.run_status import RunStatus
 
 from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
 from .event_printer import EventPrinter
-from .keyboard import ESCAPE, Interrupts, Keyboard, typed_line
+from .keyboard import ESCAPE, Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED, EXIT_USAGE
 from .options import Options
 from .prompt_reader import PROMPT, Completion, PromptHistory, PromptReader
@@ -45,8 +45,6 @@ class _Run:
         self._prompt = prompt
         self._can_answer = can_answer
         self._is_interactive: bool = args.interactive or prompt is None
-        if self._is_interactive and not sys.stdin.isatty():
-            raise BadInput("--interactive needs a terminal")
         self._printer = EventPrinter(args)
         self._keyboard = Keyboard()
         self._rules = tuple(map(AllowRule.parse, args.allow))
@@ -218,7 +216,7 @@ class _Run:
         while True:
             try:
                 with self._interrupts.raised(), self._keyboard.typing():
-                    typed = typed_line(f"\n{PROMPT}").strip()
+                    typed = input(f"\n{PROMPT}").strip()
             except EOFError:
                 self._printer.put("\n")
                 return None
