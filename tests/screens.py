@@ -14,7 +14,7 @@ def displayed(text: str, width: int = 80) -> list[str]:
     """The rows after the text was written; fails on anything but colours, erasing and moving left. The rows below
     the text, written between saving and restoring the cursor, are left out."""
     text = re.sub(r"\x1b7.*?\x1b8", "", text, flags=re.DOTALL)
-    text = text.replace("\n\n\x1b[2A", "")
+    text = re.sub(r"\x1b\[J|(?:\x1bD)+\x1b\[\dA", "", text)
     rows: list[list[str]] = [[]]
     column = 0
     for step in re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\x1b|.", text, re.DOTALL):

@@ -15,7 +15,7 @@ from typing import Self
 from cli.running import PROGRAM, environment, without_colour
 from screens import displayed
 
-_MODES = re.compile(r"\x1b7.*?\x1b8|\x1b\[\?\d+[hl]|\r\x1b\[J|\r\x1b\[\d+C|\x1b\[\d+A", re.DOTALL)
+_MODES = re.compile(r"\x1b7.*?\x1b8|\x1b\[\?\d+[hl]|\r\x1b\[J|\r\x1b\[\d+C|\x1b\[\d+A|\x1bD|\x1b\[J", re.DOTALL)
 """How pasted text is to be marked; the rows below the text; where the line that is edited begins, and its cursor."""
 
 

@@ -70,6 +70,8 @@ def assert_refused(ran: Ran, *words: str) -> None:
         (["--verison"], ["did you mean --version?"]),
         (["archive", "verfy"], ["there is no action 'verfy'; choose from status, verify"]),
         (["archive"], ["name an action: status, verify"]),
+        (["archive", "--timezone", "UTC"], ["name an action: status, verify"]),
+        (["run", "-i"], ["--interactive needs a terminal"]),
         (["team", "init", "mydb"], ["'mydb' is not the address of a database", "postgresql://"]),
         (["--jsn"], ["unrecognized arguments: --jsn", "did you mean --json?"]),
         (["--bogus"], ["--bogus"]),

@@ -104,6 +104,15 @@ def test_the_screen_has_the_text_wrapped_and_the_cursor_in_it() -> None:
     assert typed("日本語", "\x1b[D").rows("> ", 7).row == 1
 
 
+def test_of_more_lines_than_the_screen_has_those_around_the_cursor_are_shown() -> None:
+    line = typed("\x1b[200~" + "\n".join(map(str, range(60))) + "\x1b[201~")
+    shown = line.rows("> ", 80).part(20)
+    assert (shown.lines[-1], shown.row, shown.about) == ("  59", 19, "lines 41 to 60 of 60")
+    line.feed("\x1b[A" * 30)
+    shown = line.rows("> ", 80).part(20)
+    assert (shown.lines[shown.row], len(shown.lines)) == ("  29", 20)
+
+
 @given(st.text(max_size=40), st.integers(4, 20))
 def test_no_row_is_wider_than_the_screen_and_no_keys_fail(keys: str, width: int) -> None:
     line = InputLine(["one", "two\nthree"], complete)

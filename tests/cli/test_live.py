@@ -65,7 +65,7 @@ def test_a_stream_is_shown_as_a_conversation() -> None:
         "  ? asks to use Bash ls",
         "    └─ a.txt",
         "",
-        "✓ 17 in · 63 out · $0.5000 this turn, $0.5000 this run by the client",
+        "✓ 17 in · 63 out · $0.5000",
     ]
 
 

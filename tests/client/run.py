@@ -146,10 +146,17 @@ class Scratch:
     @contextmanager
     def screen(self, *args: str) -> Iterator[Screen]:
         """The interactive client in a terminal of its own."""
-        environment = [f"{key}={value}" for key, value in self.environment.items()]
-        command = shlex.join(["env", "-i", *environment, str(self.client), *args])
+        with self.screen_of(str(self.client), *args) as screen:
+            yield screen
+
+    @contextmanager
+    def screen_of(self, *program: str, size: tuple[int, int] = (140, 50), **changes: str) -> Iterator[Screen]:
+        """Any program in a terminal of its own, of so many columns and rows."""
+        environment = [f"{key}={value}" for key, value in {**self.environment, **changes}.items()]
+        command = shlex.join(["env", "-i", *environment, *program])
         screen = Screen(f"reread-{uuid.uuid4().hex[:12]}")
-        screen.tmux("new-session", "-d", "-s", "s", "-x", "140", "-y", "50", "-c", str(self.work), command)
+        columns, rows = map(str, size)
+        screen.tmux("new-session", "-d", "-s", "s", "-x", columns, "-y", rows, "-c", str(self.work), command)
         try:
             yield screen
         finally:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from cli.running import without_colour
+from cli.running import PROGRAM, without_colour
 from cli.terminals import Terminal
 from client.install import VERSIONS, claude_binary
-from client.run import Scratch
+from client.run import Scratch, has_tmux
 from client.scenarios import SCENARIOS, Turn, runs, says, thinks, turn
 
 pytestmark = pytest.mark.e2e
@@ -20,6 +21,7 @@ SCENARIOS["think-bash2"] = [
     Turn((thinks("Slowly. " * 4), runs("touch asked.txt")), delay=0.3, chunk=6),
     turn(says("Touched.")),
 ]
+SCENARIOS["words"] = [Turn((says(" ".join(f"word{number}" for number in range(300))),), delay=0.05, chunk=12)]
 
 
 @pytest.fixture(params=VERSIONS)
@@ -60,6 +62,24 @@ def test_a_conversation_at_the_terminal(scratch: Scratch) -> None:
         terminal.wait_for("\n> ")
         terminal.press("\x04")
         assert terminal.end() == 0
+
+
+@pytest.mark.skipif(not has_tmux(), reason="tmux is the terminal that changes its size; install tmux")
+def test_a_terminal_that_changes_its_size_loses_no_word(scratch: Scratch) -> None:
+    own = {"REREAD_HOME": str(scratch.home / "archive"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    own["TERM"] = "screen-256color"
+    program = [*PROGRAM, "run", "--claude", str(scratch.client), "-i"]
+    with scratch.screen_of(*program, size=(80, 24), **own) as screen:
+        screen.wait_for("(?m)^>")
+        screen.submit("mock:words")
+        for number, size in enumerate([("50", "20"), ("100", "30"), ("40", "14"), ("80", "24")]):
+            screen.wait_for(f"word{number * 60 + 40}")
+            screen.tmux("resize-window", "-x", size[0], "-y", size[1])
+        screen.wait_for("(?m)^✓")
+        screen.wait_for("(?m)^>$")
+        written = screen.tmux("capture-pane", "-p", "-J", "-S", "-500", "-t", "s")
+    assert re.findall(r"word(\d+)", written.partition("Claude ▸")[2]) == [str(number) for number in range(300)]
+    assert "context" not in written.partition("Claude ▸")[2], "the status is gone with the turn"
 
 
 def test_a_question_waits_for_whoever_is_typing(scratch: Scratch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cli.running import without_colour
 from reread.live.events import Permission
 from reread.views import permissions
 from reread.views.text import Style, partial_input
@@ -33,6 +34,17 @@ def test_a_command_is_shown_whole_with_why_it_is_asked() -> None:
 def test_an_edit_is_shown_as_a_diff() -> None:
     edit = {"file_path": "/home/ann/app/a.py", "old_string": "one\ntwo\n", "new_string": "one\nthree\n"}
     assert rows(asked("Edit", edit)) == ["? Edit  /home/ann/app/a.py", "      one", "    - two", "    + three"]
+
+
+def test_a_path_that_the_question_has_already_is_not_said_again() -> None:
+    given = {"file_path": "/home/ann/app/a.py", "content": "x"}
+    assert rows(asked("Write", given, description="a.py")) == ["? Write  /home/ann/app/a.py", "    1 + x"]
+
+
+def test_a_plan_is_read_like_a_reply() -> None:
+    plan = asked("ExitPlanMode", {}, plan="# Steps\n\n1. **Read**\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+    shown = [without_colour(line) for line in permissions.plan_lines(plan, VIEW._replace(style=Style(True)))]
+    assert shown == ["? a plan", "  Steps", "  ", "  1. Read", "  ", "  a │ b", "  ─ │ ─", "  1 │ 2"]
 
 
 @pytest.mark.parametrize(

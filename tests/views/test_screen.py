@@ -61,7 +61,7 @@ def test_thinking_then_words_then_a_call_and_its_result() -> None:
         *text("Look", "ing."),
         call("Bash", {"command": "ls -la"}),
         result("a.txt\nb.txt\n"),
-    ) == ["  ✻ Let me look.", "", "Claude ▸ Looking.", "  ● Bash  ls -la", "    └─ a.txt  … 1 more line", ""]
+    ) == ["  ✻ Let me look.", "", "Claude ▸ Looking.", "  ● Bash  ls -la", "    └─ a.txt", "       b.txt", ""]
 
 
 def test_a_note_is_whole_on_a_narrow_screen() -> None:
@@ -199,6 +199,24 @@ def test_a_long_diff_says_how_much_more_there_is() -> None:
     assert rows[-2] == "       … 40 more lines"
 
 
+def test_a_long_output_of_a_command_shows_how_it_ends() -> None:
+    printed = [f"test {number} passed" for number in range(8)]
+    *_, first, more, seventh, last, _ = shown(
+        call("Bash", {"command": "pytest"}), result("\n".join([*printed, "8 passed"]))
+    )
+    assert [first, more, seventh, last] == [
+        "    └─ test 0 passed",
+        "       … 6 more lines",
+        "       test 7 passed",
+        "       8 passed",
+    ]
+
+
+def test_the_end_of_a_task_is_one_line_since_its_agent_said_the_rest() -> None:
+    ended = events.Notice(what="task", text="completed " + "the words of an agent " * 20, record=decode(b"{}"))
+    assert [len(line) for line in shown(ended) if line] == [59]
+
+
 def test_results_of_parallel_calls_name_their_call() -> None:
     rows = shown(
         call("Bash", {"command": "sleep 1"}, id="1"),
@@ -310,10 +328,10 @@ def test_the_end_tells_time_tokens_and_the_clients_cost() -> None:
 
     usage = Usage(input_tokens=5, cache_read_input_tokens=12_000, output_tokens=345)
     ended = events.TurnResult(is_error=False, usage=usage, cost_usd=Decimal("0.0123"), duration_ms=4200, turns=2)
-    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0123 this run by the client"
+    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · run $0.0123"
     assert shown(ended, width=120) == [line, ""]
     later = replace(ended, turn_cost_usd=Decimal("0.0023"))
-    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0023 this turn, $0.0123 this run by the client"
+    line = "✓ 4.2s · 2 requests · 12.0k in · 345 out · $0.0023 · run $0.0123"
     assert shown(later, width=120) == [line, ""]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from reread.errors import BadInput
@@ -57,7 +58,9 @@ class CommandWithActions(NamedTuple):
     def run(self, arguments: list[str]) -> int | None:
         """Runs the action that is named before or among the options, or shows help."""
         arguments = main.word_first(arguments)
-        name = next((word for word in arguments if not word.startswith("-")), None)
+        values = {*main.WITH_VALUE, main.STORE}
+        words = (word for option, word in pairwise(["", *arguments]) if not (word.startswith("-") or option in values))
+        name = next(words, None)
         if name is not None and name in self.actions:
             arguments.remove(name)
             return self.actions[name].run(self.parser_of(name).parse_args(arguments))

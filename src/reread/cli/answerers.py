@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,12 +28,13 @@ from reread.live.client import NO_PLAN
 from reread.live.events import Permission
 from reread.live.outgoing import Allow, Decision, Deny
 from reread.views import permissions
-from reread.views.text import harmless
+from reread.views.text import hanging, harmless
 from reread.views.values import View
 
 from .event_printer import EventPrinter
-from .keyboard import Interrupts, Keyboard, typed_line
+from .keyboard import Interrupts, Keyboard
 from .options import command_words
+from .prompt_reader import Completion, PromptHistory, PromptReader
 from .streams import tell
 
 
@@ -138,6 +140,15 @@ STOPPED = "The user stopped here."
 
 _PLAN_KEYS = (("y", "es"), ("a", "ccept: yes, and its edits"), ("e", "dit the plan"), ("n", "o"))
 _ACCEPT_EDITS = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+_BY_PLAN_KEY = {"a": ("yes, and edits are accepted", _ACCEPT_EDITS)}
+
+
+def _rule_keys(permission: Permission) -> dict[str, tuple[str, Any]]:
+    """Keys of the suggestions: what is shown for each, and the suggestion."""
+    wider = enumerate(permissions.wider_suggestions(permission), 1)
+    found = {str(number): (f"always {number}", each) for number, each in wider}
+    narrow = permission.narrowest
+    return found if narrow is None else {**found, "a": ("always", permission.suggestions[narrow])}
 
 
 class TerminalAnswerer:
@@ -161,21 +172,24 @@ class TerminalAnswerer:
             try:
                 if permission.is_question and permissions.questions_of(permission):
                     return await self._answer(permission)
-                if permission.is_plan:
-                    return await self._judge_plan(permission)
-                return await self._permit(permission)
+                self._printer.ask(self._asked(permission))
+                return await self._judge(permission)
             except asyncio.CancelledError:
                 self._put("no longer asked\n")
                 raise
 
-    async def _permit(self, permission: Permission) -> Decision:
-        wider = permissions.wider_suggestions(permission)
-        self._printer.ask(
-            [
-                *permissions.permission_lines(permission, self._printer.screen.project, self._view),
-                *permissions.key_line(permission, self._view, self.leaves),
-            ]
-        )
+    def _asked(self, permission: Permission) -> Iterator[str]:
+        if permission.is_plan:
+            keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
+            yield from permissions.plan_lines(permission, self._view)
+            yield from hanging(f"go ahead with it? {keys}", self._view.width, "  ", "  ")
+        else:
+            yield from permissions.permission_lines(permission, self._printer.screen.project, self._view)
+            yield from permissions.key_line(permission, self._view, self.leaves)
+
+    async def _judge(self, permission: Permission) -> Decision:
+        """A key for a permission or a plan: yes, no, one that changes rules or the mode, edit, or leave."""
+        remembered = _BY_PLAN_KEY if permission.is_plan else _rule_keys(permission)
         while True:
             self._put("  > ")
             key = (await self._keyboard.key()).lower()
@@ -183,16 +197,15 @@ class TerminalAnswerer:
                 self._put("yes\n")
                 return Allow()
             if key == "n":
-                return Deny(reason=await self._line("no, because (Enter for no reason): "))
-            if key == "a" and permission.narrowest is not None:
-                self._put("always\n")
-                return Allow(remember=[permission.suggestions[permission.narrowest]])
-            if key.isdecimal() and 0 < int(key) <= len(wider):
-                self._put(f"always {key}\n")
-                return Allow(remember=[wider[int(key) - 1]])
+                reason = await self._line("no, because (Enter for no reason): ")
+                return Deny(reason=reason or (NO_PLAN if permission.is_plan else ""))
+            if key in remembered:
+                said, suggestion = remembered[key]
+                self._put(f"{said}\n")
+                return Allow(remember=[suggestion])
             if key == "e":
                 self._put("edit\n")
-                edited = await self._edited(permission)
+                edited = await (self._edited_plan if permission.is_plan else self._edited)(permission)
                 if edited is not None:
                     return Allow(input=edited)
             elif (left := self._left(key)) is not None:
@@ -222,38 +235,15 @@ class TerminalAnswerer:
         self._put(prompt)
         return (await self._keyboard.line_from("", self._put)).strip()
 
-    async def _judge_plan(self, permission: Permission) -> Decision:
-        keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
-        self._printer.ask([*permissions.plan_lines(permission, self._view), f"  go ahead with it? {keys}"])
-        while True:
-            self._put("  > ")
-            key = (await self._keyboard.key()).lower()
-            if key == "y":
-                self._put("yes\n")
-                return Allow()
-            if key == "a":
-                self._put("yes, and edits are accepted\n")
-                return Allow(remember=[_ACCEPT_EDITS])
-            if key == "e":
-                self._put("edit\n")
-                if (edited := await self._edited_plan(permission)) is not None:
-                    return edited
-                continue
-            if key == "n":
-                return Deny(reason=await self._line("no, because (Enter for no reason): ") or NO_PLAN)
-            if (left := self._left(key)) is not None:
-                return left
-            self._put(_NO_ANSWER)
-
-    async def _edited_plan(self, permission: Permission) -> Decision | None:
-        """Yes to the plan as the person changed it, which the client tells the model; None if it was not changed."""
+    async def _edited_plan(self, permission: Permission) -> Any:
+        """The input with the plan as the person changed it, which the client tells the model; None if unchanged."""
         before = (permission.plan or "").rstrip() + "\n"
         text = await self._in_editor(os.environ.get("VISUAL") or os.environ.get("EDITOR"), before, "plan.md")
         if text is None or not text.strip() or text == before:
             self._put("  nothing was changed\n" if text is not None else "")
             return None
         given = permission.input if isinstance(permission.input, dict) else {}
-        return Allow({**given, "plan": text.strip()})
+        return {**given, "plan": text.strip()}
 
     # Questions
 
@@ -310,7 +300,7 @@ class TerminalAnswerer:
         """The input as the person edited it; None if unchanged."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor and permission.tool == "Bash" and isinstance(permission.input, dict):
-            command = self._edited_line(str(permission.input.get("command") or ""))
+            command = await self._edited_line(str(permission.input.get("command") or ""))
             return {**permission.input, "command": command} if command else None
         before = json.dumps(permission.input, ensure_ascii=False, indent=2) + "\n"
         text = await self._in_editor(editor, before, "input.json")
@@ -353,14 +343,20 @@ class TerminalAnswerer:
             return None
         return edited
 
-    def _edited_line(self, text: str) -> str:
-        """A line to edit. It blocks the loop, which does no harm because the client waits for the answer."""
-        with self._interrupts.raised(), self._keyboard.typing():
-            try:
-                return typed_line("  $ ", text).strip()
-            except (KeyboardInterrupt, EOFError):
-                self._put("\n")
-                return ""
+    async def _edited_line(self, text: str) -> str:
+        """The text as the person edits it, empty if they leave it."""
+        if not self._keyboard.can_edit:
+            self._put("  $ ")
+            return (await self._keyboard.line_from(text, self._put)).strip()
+        history, complete = PromptHistory(None), Completion(Path(), ())
+        reader = PromptReader(self._keyboard, self._interrupts, self._put, self._view.style, history, complete)
+        reader.line.set(text)
+        try:
+            return await reader.read() or ""
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise  # the question is void; else it was Ctrl-C
+            return ""
 
 
 def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:

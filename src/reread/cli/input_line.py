@@ -38,6 +38,16 @@ class InputRows(NamedTuple):
     row: int
     column: int
     """Where the cursor is."""
+    about: str = ""
+    """Which of the lines these are, if there are more."""
+
+    def part(self, most: int) -> InputRows:
+        """The lines around the cursor: those above the screen could not be drawn again."""
+        first = max(0, min(self.row - most // 2, len(self.lines) - most))
+        if len(self.lines) <= most:
+            return self
+        about = f"lines {first + 1} to {first + most} of {len(self.lines)}"
+        return InputRows(self.lines[first : first + most], self.row - first, self.column, about)
 
 
 class InputLine:

@@ -89,6 +89,8 @@ def _ignore() -> None:
 
 
 _POLL = 0.05
+ESCAPE = "\x1b\x1b"
+"""The key Escape; one such character alone is the beginning of another key."""
 _END = "\x04"
 """Ctrl-D as a single key: no more input, as on a line."""
 
@@ -152,11 +154,14 @@ if sys.platform == "win32":
 else:
     import os
     import re
+    import select
     import termios
     from codecs import getincrementaldecoder
 
     _SEQUENCE = re.compile(rb"\x1b(\[[0-9;?]*[@-~]|O.|.)?", re.DOTALL)
     """What arrows and function keys send."""
+    _ESCAPE_SECONDS = 0.05
+    """Time for the rest of a key that begins like Escape: over a network it may come in a packet of its own."""
 
     class Keyboard:
         """The keys of a terminal."""
@@ -206,10 +211,7 @@ else:
                 loop.remove_reader(self._terminal)
 
         def _take_keys(self) -> None:
-            try:
-                typed = os.read(self._terminal, 4096)
-            except OSError:
-                typed = b""
+            typed = self._typed()
             if not typed:
                 self._watch(is_on=False)
             elif self._on_keys is not None:
@@ -238,13 +240,13 @@ else:
                 yield
 
         async def key(self) -> str:
-            """One character, empty for Ctrl-D or when the terminal is gone; keys that send several are ignored."""
+            """One character; empty for Ctrl-D, Escape or a terminal that is gone; what other keys send is ignored."""
             if self._is_line_wise:
                 return (await self.line())[:1] or "\n"
             while True:
                 typed = self._ahead or await self._read()
                 self._ahead = b""
-                if not typed:
+                if not typed or typed == ESCAPE.encode():
                     return ""
                 text = _SEQUENCE.sub(b"", typed).decode("utf-8", "ignore")
                 self._ahead = text[1:].encode()
@@ -330,27 +332,17 @@ else:
                 await ready
             finally:
                 loop.remove_reader(self._terminal)
+            return self._typed()
+
+        def _typed(self) -> bytes:
+            """What is there."""
             try:
-                return os.read(self._terminal, 4096)
+                typed = os.read(self._terminal, 4096)
             except OSError:
                 return b""
+            is_key = typed == b"\x1b" and not select.select([self._terminal], [], [], _ESCAPE_SECONDS)[0]
+            return ESCAPE.encode() if is_key else typed
 
     def _set(ready: asyncio.Future[None]) -> None:
         if not ready.done():
             ready.set_result(None)
-
-
-def typed_line(prompt: str, text: str = "") -> str:
-    """A line, prefilled with `text`, with editing and history if Python has readline. Raises EOFError at Ctrl-D."""
-    try:
-        import readline
-    except ImportError:  # Windows
-        return input(prompt)
-    if "libedit" not in (readline.__doc__ or ""):
-        # Python (3.10 and later) turns it off; without it each pasted line would become a prompt of its own.
-        readline.parse_and_bind("set enable-bracketed-paste on")
-    readline.set_startup_hook(lambda: readline.insert_text(text))
-    try:
-        return input(prompt)
-    finally:
-        readline.set_startup_hook(None)

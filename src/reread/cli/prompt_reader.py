@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -178,10 +179,10 @@ class PromptReader:
             self._reading.cancel()
 
     def _draw(self, hint: str = "") -> None:
-        width = terminal_width()
-        shown = self.line.rows(PROMPT, width)
-        below = [shorten("  ".join(self.line.offered), width - 1)] if self.line.offered else [hint] if hint else []
-        lines = [*shown.lines, *(self._style.paint(line, "dim") for line in below)]
+        size = shutil.get_terminal_size()
+        shown = self.line.rows(PROMPT, terminal_width()).part(size.lines - 2)
+        below = shorten("  ".join(self.line.offered) or hint or shown.about, size.columns - 1)
+        lines = [*shown.lines, *([self._style.paint(below, "dim")] if below else [])]
         up = len(lines) - 1 - shown.row
         self._put(
             (f"\x1b[{self._row}A" if self._row else "")
@@ -197,5 +198,5 @@ class PromptReader:
         self.line.offered = ()
         self.line.cursor = len(self.line.text)
         self._draw()
-        self._put("\n")
+        self._put("\n\x1b[J")
         self._row = 0

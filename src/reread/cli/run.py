@@ -88,6 +88,8 @@ def run_run(arguments: list[str]) -> int:
         raise BadInput("--resume and --continue both say where to go on; give one of them")
     if args.fork and not (args.resume or args.continue_last):
         raise BadInput("--fork needs --resume or --continue")
+    if args.interactive and not sys.stdin.isatty():
+        raise BadInput("--interactive needs a terminal")
     is_from_stdin = args.prompt == "-" or (args.prompt is None and not sys.stdin.isatty())
     prompt = sys.stdin.read().strip() if is_from_stdin else args.prompt
     if prompt is not None and not prompt.strip():

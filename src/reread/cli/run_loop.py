@@ -26,7 +26,7 @@ from reread.views.run_status import RunStatus
 
 from .answerers import Answerer, ProgramAnswerer, TerminalAnswerer
 from .event_printer import EventPrinter
-from .keyboard import Interrupts, Keyboard, typed_line
+from .keyboard import ESCAPE, Interrupts, Keyboard
 from .main import EXIT_INTERRUPTED, EXIT_USAGE
 from .options import Options
 from .prompt_reader import PROMPT, Completion, PromptHistory, PromptReader
@@ -45,8 +45,6 @@ class _Run:
         self._prompt = prompt
         self._can_answer = can_answer
         self._is_interactive: bool = args.interactive or prompt is None
-        if self._is_interactive and not sys.stdin.isatty():
-            raise BadInput("--interactive needs a terminal")
         self._printer = EventPrinter(args)
         self._keyboard = Keyboard()
         self._rules = tuple(map(AllowRule.parse, args.allow))
@@ -55,9 +53,9 @@ class _Run:
         self._status = RunStatus()
         style, put = self._printer.screen.view.style, self._printer.put
         can_draw = args.config.can_redraw and sys.stdin.isatty() and not args.jsonl
-        bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
+        self._bar = bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
         self._display = TurnDisplay(bar, self._status, meter, style)
-        self._keyboard.on_stop = bar.close
+        self._keyboard.on_stop = bar.give_back
         self._folder = Path(args.cwd or Path.cwd())
         self._history = PromptHistory(None if args.no_capture else args.config.home / "run-history")
         self._reader: PromptReader | None = None
@@ -142,13 +140,16 @@ class _Run:
             reader.complete.learn(name for name in named if isinstance(name, str))
 
     def _saw(self, event: Event) -> None:
+        self._bar.fit()
         self._gate.saw(event)
         self._status.saw(event)
         if isinstance(event, ToolResult):
             self._outputs.appendleft(event)
 
     def _typed(self, keys: str) -> None:
-        if self._reader is not None:
+        if keys == ESCAPE and self._talk is not None:
+            self._talk.stop_turn()
+        elif self._reader is not None:
             self._reader.typed_ahead(keys)
             self._last_key = time.monotonic()
             self._display.draw()
@@ -215,7 +216,7 @@ class _Run:
         while True:
             try:
                 with self._interrupts.raised(), self._keyboard.typing():
-                    typed = typed_line(f"\n{PROMPT}").strip()
+                    typed = input(f"\n{PROMPT}").strip()
             except EOFError:
                 self._printer.put("\n")
                 return None
@@ -291,7 +292,7 @@ _LEAVE = ("/exit", "/quit")
 _KEYS = (
     "Enter sends; Alt-Enter, or Enter behind a backslash, begins another line; what is pasted is one prompt",
     "Up and Down go through earlier prompts that begin like this one; Tab completes /commands and @files",
-    "what you enter while Claude works is sent when it is done; Ctrl-C interrupts and gives it back to edit",
+    "what you enter while Claude works is sent when it is done; Esc or Ctrl-C interrupts and gives it back to edit",
 )
 _COUNTS_WITHIN = 3.0
 """Seconds in which the client counts its context; it asks the API, which took 1.2 over loopback."""
@@ -345,14 +346,15 @@ class PermissionLoop:
         self._held: list[Event] = []
         self._has_told = False
         self._is_busy = False
-        self._presses = 0
+        self.was_interrupted = False
+        """Whether the person interrupted the last turn."""
         self._background = BackgroundTasks()
         self.session: str | None = None
         self.result: TurnResult | None = None
 
     async def turn(self, text: str, images: Sequence[Path] = (), *, is_typed: bool = False) -> None:
         """Runs one prompt until it is done. `is_typed`: the prompt is on the screen already."""
-        self._is_busy, self._presses, self.result = True, 0, None
+        self._is_busy, self.was_interrupted, self.result = True, False, None
         try:
             async for event in self._client.turn(text, images):
                 if not (is_typed and isinstance(event, Prompt) and event.agent is None):
@@ -364,16 +366,17 @@ class PermissionLoop:
 
     def press(self, main: asyncio.Task[int]) -> None:
         """Handles Ctrl-C: the first in a turn interrupts it, the next ends the run."""
-        self._presses += 1
-        if self._presses == 1 and self._is_busy:
-            self._run(self._interrupt())
-        else:
+        if not self.stop_turn():
+            self.was_interrupted = True
             main.cancel()
 
-    @property
-    def was_interrupted(self) -> bool:
-        """Whether Ctrl-C interrupted the last turn."""
-        return self._presses > 0
+    def stop_turn(self) -> bool:
+        """Interrupts the turn; False if none runs or it was interrupted before."""
+        if not self._is_busy or self.was_interrupted:
+            return False
+        self.was_interrupted = True
+        self._run(self._interrupt())
+        return True
 
     async def _interrupt(self) -> None:
         with contextlib.suppress(ClientRefused):  # it was idle

@@ -27,43 +27,54 @@ class StatusBar:
         self._put = put
         self._rows = rows
         self._is_possible = is_possible
-        self._height = 0
-        """Of the terminal, in rows; 0 while closed."""
+        self._is_open = False
+        self._size = os.terminal_size((0, 0))
+        """Of the terminal, when the rows were reserved in it."""
         self._last: list[str] = []
 
     def open(self) -> None:
-        """Call it when the cursor is at the beginning of a line."""
-        height = _height() if self._is_possible and not self._height else 0
-        if height >= _LEAST_ROWS:
-            self._height = height
-            room = "\n" * self._rows + f"\x1b[{self._rows}A"
-            self._put(f"{room}\x1b7\x1b[1;{height - self._rows}r\x1b8")
-            self.draw(self._last)
+        self._is_open = self._is_possible
+        self.fit()
 
     def close(self) -> None:
-        if self._height:
-            first = self._height - self._rows + 1
-            self._height = 0
-            self._put(f"\x1b7\x1b[r\x1b[{first};1H\x1b[J\x1b8")
+        self.give_back()
+        self._is_open = False
+
+    def give_back(self) -> None:
+        """Until the next `draw`: before Ctrl-Z stops us."""
+        if self._has_rows:
+            self._put("\x1b7\x1b[r\x1b8\x1b[J")
+        self._size = os.terminal_size((0, 0))
+
+    def fit(self) -> None:
+        """Reserves the rows again if the terminal has another size, which ended the region and moved what was below."""
+        size = _size()
+        if not self._is_open or size == self._size:
+            return
+        self._size = size
+        self._put("\x1b7\x1b[r\x1b8\x1b[J")
+        if self._has_rows:
+            room = "\x1bD" * self._rows + f"\x1b[{self._rows}A"  # not line feeds: the text goes on in its column
+            self._put(f"{room}\x1b7\x1b[1;{size.lines - self._rows}r\x1b8")
+            self.draw(self._last)
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Shows one line in each row; a terminal of another size than before gets its rows anew."""
+        """Shows one line in each row."""
         self._last = list(lines)
-        if not self._height:
-            return
-        height = _height()
-        if height != self._height:
-            self._height = height if height >= _LEAST_ROWS else 0
-            self._put(f"\x1b7\x1b[1;{height - self._rows}r\x1b8" if self._height else "\x1b7\x1b[r\x1b8")
-        first = self._height - self._rows + 1
+        self.fit()
+        first = self._size.lines - self._rows + 1
         shown = "".join(f"\x1b[{first + number};1H\x1b[2K{line}" for number, line in enumerate(lines[: self._rows]))
-        if self._height:
+        if self._has_rows:
             self._put(f"\x1b7{shown}\x1b8")
+
+    @property
+    def _has_rows(self) -> bool:
+        return self._size.lines >= _LEAST_ROWS
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
         """Gives the rows back while a person is asked, or another program has the terminal."""
-        was_open = bool(self._height)
+        was_open = self._is_open
         self.close()
         try:
             yield
@@ -72,11 +83,11 @@ class StatusBar:
                 self.open()
 
 
-def _height() -> int:
+def _size() -> os.terminal_size:
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).lines
+        return os.get_terminal_size(sys.stdout.fileno())
     except (OSError, ValueError):
-        return 0
+        return os.terminal_size((0, 0))
 
 
 class TurnDisplay:

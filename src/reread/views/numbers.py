@@ -63,6 +63,12 @@ def money(dollars: Decimal | None, *, is_partial: bool) -> str:
     return f"{'≥' if is_partial else ''}${dollars:,.{digits}f}"
 
 
+def costs(turn: Decimal | None, run: Decimal | None) -> str:
+    """Of a turn, and of its run if that is more."""
+    found = [(turn, ""), (run, "run ")] if turn != run else [(run, "")]
+    return " · ".join(f"{lead}{money(each, is_partial=False)}" for each, lead in found if each)
+
+
 def exact_money(nanodollars: int) -> str:
     """`$0.0061`, `$0.10`: all digits, at least two of cents."""
     whole, rest = divmod(nanodollars, 10**9)

@@ -14,6 +14,7 @@ from reread.live.approvals import Approval, ApprovalQueue, GivenAnswer, WaitingE
 from reread.live.events import Permission
 
 from .calls import relative, tool_label
+from .markdown_flow import markdown_lines
 from .numbers import duration
 from .session_list import last_part
 from .terminal import whole_diff_lines
@@ -134,8 +135,9 @@ def value_lines(permission: Permission, view: View) -> Iterator[str]:
 def reasons(permission: Permission, project: str | None) -> Iterator[str]:
     """The reasons that the client gives for asking."""
     repeats = permission.input.values() if isinstance(permission.input, dict) else ()
-    if permission.description and permission.description not in (permission.tool, *repeats):
-        yield permission.description
+    about = permission.description
+    if about and not any(str(each).endswith(about) for each in (permission.tool, *repeats)):
+        yield about
     if permission.reason:
         yield f"asked because: {permission.reason}"
     if permission.blocked_path:
@@ -226,7 +228,9 @@ def plan_lines(permission: Permission, view: View) -> Iterator[str]:
     if permission.plan_file is not None:
         yield paint(f"  {shorten(permission.plan_file, view.width - 2)}", "dim")
     inner = view._replace(width=view.width - 2)
-    yield from (f"  {line}" for line in wrap((permission.plan or NO_PLAN_TOLD).strip(), inner.width))
+    yield from (
+        f"  {line}" for line in markdown_lines((permission.plan or NO_PLAN_TOLD).strip(), inner.width, view.style)
+    )
     yield from (f"  {line}" for line in value_lines(permission, inner))
 
 

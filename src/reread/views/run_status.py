@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from reread.billing.cost import Rated
 from reread.live.events import (
     Event,
@@ -15,10 +13,8 @@ from reread.live.events import (
     SessionStarted,
 )
 
-from .numbers import duration, money, some, tokens
-from .text import joined, one_line, shorten
-
-_NANO = 10**9
+from .numbers import costs, duration, nano, some, tokens
+from .text import cells, joined, one_line, shorten
 
 
 class RunStatus:
@@ -49,19 +45,20 @@ class RunStatus:
             self._context = 0
 
     def line(self, seconds: float, width: int, *, turn: int = 0, run: int = 0, queued: int = 0) -> str:
-        """`turn` and `run` are nano-dollars."""
+        """`turn` and `run` are nano-dollars. A narrow line has no model, and then no tokens of the turn."""
+        model = one_line(self._model)
+        used = f"{tokens(self._read)} in, {tokens(self._written)} out" if self._read else ""
         facts = [
             duration(seconds),
-            f"{tokens(self._read)} in, {tokens(self._written)} out" if self._read else "",
+            used,
             f"context {tokens(self._context)}" if self._context else "",
-            one_line(self._model),
+            model,
             one_line(self._mode) if self._mode != "default" else "",
             some(len(self._asked), "question"),
             f"{queued} queued" if queued else "",
-            f"{_dollars(turn)} this turn, {_dollars(run)} this run" if run else "",
+            costs(nano(turn), nano(run)),
         ]
+        for spared in (model, used):
+            if cells(joined(facts)) >= width:
+                facts.remove(spared)
         return shorten(joined(facts), width - 1)
-
-
-def _dollars(nanodollars: int) -> str:
-    return money(Decimal(nanodollars) / _NANO, is_partial=False)

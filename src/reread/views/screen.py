@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from reread.billing.cost import Rated
 from reread.blocks.model import (
     BlockState,
@@ -32,7 +34,7 @@ from reread.sessions.calls import is_rejection
 
 from .calls import MARKS, point_of, summary, tool_label, without_error_tags
 from .markdown_flow import MarkdownFlow
-from .numbers import count, duration, money, some, tokens
+from .numbers import costs, count, duration, some, tokens
 from .terminal import CLAUDE, call_line, diff_lines, notice_lines, prompt_lines
 from .text import Flow, cells, clip, hanging, harmless, joined, one_line, partial_input, ruler, shorten, wrap
 from .values import View
@@ -40,6 +42,8 @@ from .values import View
 THINKING = "  ✻ "
 RESULT = "    └─ "
 _MOST_ERROR_LINES = 8
+_MOST_PRINTED = 4
+"""Lines of a command's output."""
 _SHOWN_OF_WITHDRAWN = 200
 _PARSED = 2000
 """How many characters of a forming input are parsed: the point of a call is at its beginning."""
@@ -77,9 +81,11 @@ class Screen:
         self._told_failure: str | None = None
 
     def resize(self, width: int) -> None:
-        """Applies to what comes next; a block that is streaming keeps its width."""
+        """Applies to what comes next."""
         if width != self.view.width:
             self.view = self.view._replace(width=width)
+            if self._flow is not None:
+                self._flow.resize(width - 1)
 
     def show(self, event: Event) -> str:
         """The text to write now; empty if the event shows nothing."""
@@ -243,6 +249,8 @@ class Screen:
         if notice.what == "interrupted" and self._last == "interrupt":
             return ""  # the line above already says what was interrupted
         self._told_failure = notice.text if notice.what == "api_error" else self._told_failure
+        if notice.what == "task":  # an agent's last words again, which are above or in its result
+            notice = replace(notice, text=shorten(notice.text, self._inner.width - cells("  ◇ task: ")))
         return self._lines(notice_lines(notice, self._inner), "note", notice)
 
     def _question(self, question: QuestionBlock) -> str:
@@ -364,17 +372,27 @@ def output_lines(
         chosen = ", ".join(map(str, output.answers.values()))
         yield paint("    → " + shorten(lead + chosen, view.width - 6), "cyan")
     else:
-        yield paint(RESULT + _gist(lead, output, view.width - cells(RESULT)), "dim")
+        shown = _printed if call.name == "Bash" and not output.images else _gist
+        for number, line in enumerate(shown(lead, output, view.width - cells(RESULT))):
+            yield paint((RESULT if number == 0 else " " * cells(RESULT)) + line, "dim")
 
 
-def _gist(text: str, output: OutputBlock, width: int) -> str:
+def _printed(text: str, output: OutputBlock, width: int) -> Iterator[str]:
+    """What a command printed; of a long output the first line and the last two, where a program sums up."""
+    found = [line for line in harmless(text + output.text).split("\n") if line.strip()] or [f"{text}(nothing)"]
+    if len(found) > _MOST_PRINTED:
+        found[1:-2] = [f"… {count(len(found) - 3, 'more line')}"]
+    yield from (clip(line, width) for line in found)
+
+
+def _gist(text: str, output: OutputBlock, width: int) -> Iterator[str]:
     """The first line of a result, and the number of further lines."""
     found = [line for line in harmless(output.text).split("\n") if line.strip()]
     pictures = [count(output.images, "image")] if output.images else []
     more = [f"… {count(len(found) - 1, 'more line')}"] if len(found) > 1 else []
     end = "  ".join([*pictures, *more])
     first = found[0] if found else "" if pictures else "(nothing)"
-    return joined((shorten(text + first, width - cells(end) - 2), end), "  ")
+    yield joined((shorten(text + first, width - cells(end) - 2), end), "  ")
 
 
 def failed_lines(text: str, view: View, lead: str = "  ✗ ") -> Iterator[str]:
@@ -475,16 +493,7 @@ def _turn_facts(result: TurnResult) -> list[str]:
         some(result.turns, "request"),
         f"{tokens(used.prompt)} in" if used.prompt else "",
         f"{tokens(used.output)} out" if used.output else "",
-        _cost(result),
+        costs(result.turn_cost_usd, result.cost_usd),
         some(len(result.denials), "refusal"),
     ]
     return [fact for fact in facts if fact]
-
-
-def _cost(result: TurnResult) -> str:
-    """The turn's cost first, because the tokens next to it are the turn's; the client itself reports the whole run."""
-    if not result.cost_usd:
-        return ""
-    run = f"{money(result.cost_usd, is_partial=False)} this run by the client"
-    turn = result.turn_cost_usd
-    return run if turn is None else f"{money(turn, is_partial=False)} this turn, {run}"

@@ -379,6 +379,10 @@ class Flow:
         self._plain: list[str] = []
         self._out: list[str] = []
 
+    def resize(self, width: int) -> None:
+        """Ends further lines before this column of the screen."""
+        self._width = max(_NARROWEST, width - cells(self._further))
+
     def add(self, text: str) -> str:
         text = self._held + text
         unfinished = UNFINISHED.search(text)
