@@ -35,7 +35,7 @@ def test_tokens_just_below_a_million_are_a_million() -> None:
         (Decimal("1234.567"), False, "$1,234.57"),
         (Decimal("0.0123456"), False, "$0.0123"),
         (Decimal("1.5"), True, "≥$1.50"),
-        (Decimal(0), False, "$0.0000"),
+        (Decimal(0), False, "$0"),
         (None, True, "no price"),
         (None, False, ""),
     ],

@@ -141,7 +141,7 @@ def test_what_comes_after_the_page_is_told_as_on_the_command_line(site: Asking, 
     with Archive(site.home, [claude]) as archive:
         saved = archive.billing.caching("day").caching.saved
     assert saved == 0
-    assert "$0.0000 against no cache" in whole
+    assert "$0 against no cache" in whole
     assert "No block is open." in whole
     assert "Nothing. Claude Code reports limits" in whole
 
@@ -364,5 +364,19 @@ def test_what_has_more_output_than_was_recorded_is_a_lower_bound_on_every_page(t
     a_session(a_prompt("ask"), stub, id="stub", version="2.1.50").write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         [total] = set(re.findall(r"≥\$\d+\.\d+", site.get("/usage?since=all&by=session").text))
-        for path in ("/sessions", "/s/stub", "/"):
+        for path in ("/sessions", "/s/stub", "/s/stub/cost", "/"):
             assert total in site.get(path).text, path
+        head = site.get("/s/stub").text.partition('class="cost"')[2].partition("</a>")[0]
+        assert total in head
+
+
+def test_what_was_spent_so_far_is_a_lower_bound_where_the_total_is_one(tmp_path: Path) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    usage = {"input_tokens": 1_000_000, "output_tokens": 1}
+    stub = a_reply("said", timestamp=now, usage=usage, stop_reason=None)
+    a_session(a_prompt("ask", timestamp=now), stub, version="2.1.50").write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        page = site.get("/usage?since=all").text
+    spent = plain(read(page.partition('id="budgets"')[2].partition("</table>")[0]).text)
+    [total] = set(re.findall(r"≥\$\d+\.\d+", page.partition("<figure")[0].partition('id="budgets"')[0]))
+    assert f"this month{total}" in spent

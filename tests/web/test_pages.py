@@ -24,7 +24,17 @@ from reread.archive import Archive
 from reread.archive.listing import SORTS
 from reread.index import meta
 from reread.index.database import transaction
-from reread.testing import a_line, a_prompt, a_reply, a_session, a_subagent, a_thought, a_tool_call, a_tool_result
+from reread.testing import (
+    a_line,
+    a_prompt,
+    a_reply,
+    a_session,
+    a_subagent,
+    a_system_line,
+    a_thought,
+    a_tool_call,
+    a_tool_result,
+)
 from reread.views.html import call_parts, content
 from reread.web.pages import PLACES, NavEntry, render
 from reread.web.paging import BranchPages
@@ -727,3 +737,37 @@ def test_an_image_has_an_address_of_its_own_that_never_changes(tmp_path: Path) -
         assert answer.headers["content-type"] == "image/png"
         assert "immutable" in answer.headers["cache-control"]
         assert site.get("/s/drawn/image/none").status_code == 404
+
+
+def test_notices_before_the_first_prompt_are_one_line_and_a_single_one_stays(tmp_path: Path) -> None:
+    for name, number in (("several", 3), ("single", 1)):
+        notices = [a_system_line("informational", content=f"note {each}") for each in range(number)]
+        a_session(*notices, a_prompt("begin"), a_reply("ok"), id=name).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "3 notices before the first prompt" in site.page("/s/several").text
+        assert "before the first prompt" not in site.page("/s/single").text
+
+
+def test_home_says_what_went_on_since_one_was_there_last(tmp_path: Path) -> None:
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    failed = [a_reply(a_tool_call("Bash", {"command": "make"}, id="t1")), a_tool_result("no", of="t1", is_error=True)]
+    a_session(a_prompt("go", timestamp=stamp), *failed, a_reply("ok", timestamp=stamp)).write(
+        tmp_path / "claude" / "projects"
+    )
+    before = int(time.time()) - 7_200
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "since you were last here" not in site.page("/").text, "who was never here is told nothing"
+        for visit in (f".{before}", f"{before}.{int(time.time()) - 60}"):
+            page = site.get("/", {"cookie": f"{READS['cookie']}; reread-seen={visit}"})
+            assert "1 session went on since you were last here" in read(page.text).text
+            assert "1 session with failed calls" in read(page.text).text
+            assert f"reread-seen={before}." in page.headers["set-cookie"]
+        again = site.get("/", {"cookie": f"{READS['cookie']}; reread-seen=x.y"})
+        assert again.status_code == 200
+        assert "/retro" in site.page("/retro/first?since=7d").links()[0]
+
+
+def test_an_empty_cell_is_the_heading_of_nothing() -> None:
+    made = str(content.words("| | b |\n|-|-|\n| 1 | 2 |"))
+    assert "<th></th>" not in made
+    assert "<th>b</th>" in made

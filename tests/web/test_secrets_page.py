@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from planting import planted
-from reread.testing import a_prompt, a_reply, a_session
-from reread.web.doctor import masked
+from reread.testing import a_prompt, a_reply, a_session, a_system_line
+from reread.web.doctor import MOST_MASKED, masked
 from web.asking import Asking, asking, dangers, read
 from web.serving import until
 
@@ -71,3 +71,13 @@ def test_a_secret_that_a_person_replaced_comes_last_until_it_is_seen_again(tmp_p
         site.post("/secrets", {"secret": first[0], "replaced": "0"})
         assert "2 secrets to replace" in found_on(site)
         assert site.post("/secrets", {"secret": "0" * 16, "replaced": "1"}).status_code == 400
+
+
+def test_each_of_many_secrets_is_shown_wherever_it_stands(tmp_path: Path) -> None:
+    many = [f"ghp_{number:036d}" for number in range(MOST_MASKED + 1)]
+    told = [a_system_line("informational", content=f"token {each}") for each in many]
+    a_session(a_prompt("begin"), a_reply("ok"), *told, id=SESSION).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        shown = found_on(site)
+    assert shown.count("attachment or note of the client") > MOST_MASKED
+    assert shown.count("••••") == 1, "beyond so many a value is not looked up"

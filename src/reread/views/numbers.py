@@ -59,7 +59,7 @@ def money(dollars: Decimal | None, *, is_partial: bool) -> str:
     """`$1.23`; `≥$1.23` for a partial sum, which is a lower bound; `no price` if nothing of it has a price."""
     if dollars is None:
         return "no price" if is_partial else ""
-    digits = 2 if dollars >= 1 else 4
+    digits = (2 if dollars >= 1 else 4) if dollars else 0
     return f"{'≥' if is_partial else ''}${dollars:,.{digits}f}"
 
 

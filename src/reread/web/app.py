@@ -164,6 +164,7 @@ ROUTES = (
     Route("/usage/{name}", usage.download),
     Route("/retro", retro.retro),
     Route("/retro/diff", retro.diff),
+    Route("/retro/first", retro.first_fix),
     Route("/retro/wrong", retro.judge, methods=["POST"]),
     Route("/retro/act", retro.act, methods=["POST"]),
     Route("/doctor", doctor.doctor),

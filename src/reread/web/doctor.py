@@ -29,7 +29,14 @@ SHOWN = 200
 MOST_MASKED = 60
 LONG_SECRET = 20
 """Characters; of shorter ones nothing is shown."""
-WENT = {"prompt": "typed", "text": "answer", "thinking": "thinking", "tool": "tool call", "result": "result"}
+WENT = {
+    "prompt": "typed",
+    "text": "answer",
+    "thinking": "thinking",
+    "tool": "tool call",
+    "result": "result",
+    "other": "attachment or note of the client",
+}
 """Where a secret was seen, in words."""
 Tell = Callable[[int, int], None]
 Found = TypeVar("Found")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -27,6 +27,12 @@ from .usage import day_address, open_limits
 
 NEWEST = 9
 MOST_GOING = 3
+MOST_NEWS = 500
+SEEN = "reread-seen"
+"""The cookie with the last moment of the visit before this one, and of this one, in seconds."""
+VISIT = timedelta(minutes=30)
+"""Who comes back within this time is still on the same visit."""
+YEAR_OF_SECONDS = 31_536_000
 _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
 
@@ -38,6 +44,15 @@ class LookFirst(NamedTuple):
     """With what it spent in this week, however old the session is."""
     failing: Listed | None
     """The one with the most calls that failed."""
+
+
+class News(NamedTuple):
+    """What went on since this page was last seen."""
+
+    since: datetime
+    sessions: int
+    failing: int
+    """Those of them with calls that failed."""
 
 
 class Lately(NamedTuple):
@@ -57,12 +72,12 @@ def home(request: Request) -> HTMLResponse:
     until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    runs, secrets = runs_of(site), request.app.state.secrets.found
+    runs, secrets, looked, seen = runs_of(site), request.app.state.secrets.found, *_visits(request, now)
     used = [(total or 0) > 0 for total in lately.activity.totals]
     days = zip(lately.activity.labels, used, strict=True)
     links = tuple(day_address(day) if is_used else "" for day, is_used in days)
     sheet = pages.fitting(request, _CHART)
-    return pages.page(
+    answer = pages.page(
         request,
         "home.html",
         "Home",
@@ -72,6 +87,7 @@ def home(request: Request) -> HTMLResponse:
         **running(site, runs),
         **queue_of(site, runs),
         first=_look_first(site.library, midnight),
+        news=_news(site.library, looked) if looked is not None else None,
         secrets=secrets.answer.open if secrets else 0,
         beside=list(beside_lines(site.library.answer("beside", lambda _: find_beside(site.settings.sources)))),
         lately=lately,
@@ -83,6 +99,34 @@ def home(request: Request) -> HTMLResponse:
         else "",
         activity=pages.drawn(lately.activity, replace(sheet, links=links)) if any(used) else "",
     )
+    answer.set_cookie(SEEN, seen, max_age=YEAR_OF_SECONDS, samesite="strict", httponly=True)
+    return answer
+
+
+def _visits(request: Request, now: datetime) -> tuple[datetime | None, str]:
+    """When this page was last seen before the present visit, and the cookie that says so the next time."""
+    before, _, latest = request.cookies.get(SEEN, "").partition(".")
+    if latest.isdecimal() and now.timestamp() - int(latest[:12]) > VISIT.total_seconds():
+        before = latest[:12]
+    looked = (
+        datetime.fromtimestamp(int(before[:12]), UTC)
+        if before.isdecimal() and int(before[:12]) < now.timestamp()
+        else None
+    )
+    return looked, f"{before if looked else ''}.{int(now.timestamp())}"
+
+
+def _news(library: ArchivePool, since: datetime) -> News:
+    found = Filter(since=since, without_hidden=True)
+
+    def ask(archive: Archive) -> list[int]:
+        return ordered_ids(
+            archive.inner.connection, choice_of(archive.inner.connection, found), "last", limit=MOST_NEWS
+        )
+
+    rows = list(library.by_id(library.answer(("news", since), ask)))
+    failing = sum(each.stored.row.tool_errors > 0 for each in rows)
+    return News(since, len(rows), failing)
 
 
 def _look_first(library: ArchivePool, midnight: datetime) -> LookFirst:

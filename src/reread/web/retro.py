@@ -304,6 +304,14 @@ def retro(request: Request) -> HTMLResponse:
     )
 
 
+def first_fix(request: Request) -> HTMLResponse:
+    """The suggestion to begin with, for Home, which asks for it after it is shown."""
+    site, asked = pages.site_of(request), _asked_in(request)
+    found = _found(site, asked).suggestions
+    values = {"fix": found[0] if found else None, "more": max(0, len(found) - 1), "since": asked.span}
+    return pages.fragment("first_fix.html", **values)
+
+
 def _choices(site: pages.Site, asked: _Asked) -> dict[str, Any]:
     """The values for the form of the page."""
     kinds = {kind.value: kind_name(kind.value) for kind in FrictionKind}

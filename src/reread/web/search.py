@@ -205,6 +205,8 @@ MOST_SESSIONS, MOST_PROJECTS, MOST_HITS = 7, 3, 5
 FEWEST_LETTERS = 2
 """From this many characters on, the palette also searches texts: a single letter occurs everywhere."""
 _OFFER_WIDTH = 90
+FAR, LEAD = 60, 40
+"""From which letter on a word does not fit in a line of the palette, and how much of the title then stands before."""
 
 
 class Offer(NamedTuple):
@@ -216,6 +218,8 @@ class Offer(NamedTuple):
     href: str
     session: str = ""
     """The session of a text; texts of one session follow each other."""
+    time: str = ""
+    """When that session ended."""
 
 
 def palette(request: Request) -> Response:
@@ -235,14 +239,19 @@ def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
     """The newest sessions whose title, project, tags or id contain all the words."""
     for stored in listing.having_words(archive.inner.connection, words, MOST_SESSIONS):
         row = stored.row
-        title = ("★ " if stored.mark.starred else "") + (row.title or "(no title)")
-        yield Offer("session", title[:120], " · ".join(_place(stored)), f"/s/{link_name(stored)}")
+        title = ("★ " if stored.mark.starred else "") + _near(row.title or "(no title)", words)
+        yield Offer("session", title, last_part(row.project) or "", f"/s/{link_name(stored)}", time=_ended(stored))
 
 
-def _place(stored: StoredSession) -> list[str]:
-    """The project and the last day of a session."""
-    day = f"{stored.ended:%Y-%m-%d}" if stored.ended else ""
-    return [part for part in (last_part(stored.row.project) or "", day) if part]
+def _near(title: str, words: list[str]) -> str:
+    """A long title as it begins and where the first of the words stands, which would be cut off otherwise."""
+    first = min((at for word in words if (at := title.casefold().find(word)) >= 0), default=0)
+    beginning, _, _ = title[:LEAD].rpartition(" ")
+    return (f"{beginning} … {title[title.rfind(' ', 0, first) + 1 :]}" if first > FAR else title)[:120]
+
+
+def _ended(stored: StoredSession) -> str:
+    return stored.ended.isoformat() if stored.ended else ""
 
 
 def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
@@ -270,16 +279,16 @@ def _hits(site: pages.Site, typed: str, offered: set[str]) -> list[Offer]:
             Offer(
                 "text",
                 _words(snippet(shown.hit.text, answer.terms, _OFFER_WIDTH)),
-                " · ".join(
-                    (shown.hit.field.value, (group.session.row.title or "(no title)")[:60], *_place(group.session))
-                ),
+                " · ".join((last_part(row.project) or "no project", (row.title or "(no title)")[:60])),
                 f"/s/{link_name(group.session)}"
                 + pages.query({"q": typed, "at": shown.anchor})
                 + (f"#{shown.anchor}" if shown.anchor else ""),
                 link_name(group.session),
+                _ended(group.session),
             )
             for group in _groups(hits, answer.terms)
             for shown in group.hits
+            for row in (group.session.row,)
         ]
 
     try:

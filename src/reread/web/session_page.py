@@ -21,6 +21,7 @@ from reread.archive import listing
 from reread.errors import BadInput
 from reread.features.activity import TimelinePoint
 from reread.features.edits.net import FileDiff, files_at
+from reread.features.friction.detection import FrictionKind, Moment
 from reread.views.html import parts
 from reread.views.html.branch_table import compared_branches
 from reread.views.html.content import anchor, coloured_lines
@@ -50,8 +51,10 @@ from .session_view import (
 from .sessions import tag_names
 from .spending import first_bad, spending_of
 from .updates import BEAT, server_event
+from .usage import rebuilds
 
 DAY = 86_400
+_IN_HEAD = frozenset({FrictionKind.TOOL_ERROR, FrictionKind.REJECTION, FrictionKind.REWIND})
 AROUND = 60
 """How many sessions before and after a session are in the list next to it."""
 
@@ -88,7 +91,7 @@ def show(request: Request) -> Response:
             is_active=branch_pages.branch.active,
             branch_label=branch_label(branch_pages.branch),
             branch_pages=branch_pages,
-            friction=kinds_line(moments),
+            friction=_friction(moments),
             marks=lambda: [*branch_pages.marks, *friction_marks(branch_pages, moments)],
             first_bad=first_bad,
         )
@@ -104,13 +107,22 @@ def _of_archive(site: pages.Site, pooled: PooledArchive) -> dict[str, Any]:
         "team": site.library.team(pooled.stored),
         "folder": row.folder,
         "project": row.project or "",
-        "cost": row.nanodollars,
-        "unpriced": pooled.is_partial,
+        **_cost_of(pooled),
         "agents": row.subagents,
         "tag_names": tag_names(site.library),
         "stamp": _stamp(pooled.stamp),
         "going": going_of(site, pooled.name),
     }
+
+
+def _friction(moments: Sequence[Moment]) -> str:
+    """The moments of friction, without what the line above counts."""
+    return kinds_line(each for each in moments if each.kind not in _IN_HEAD)
+
+
+def _cost_of(pooled: PooledArchive) -> dict[str, Any]:
+    """What a session cost, and whether that is a lower bound: the same on each page."""
+    return {"cost": pooled.stored.row.nanodollars, "unpriced": pooled.is_partial}
 
 
 def _first_slice(request: Request, branch_pages: BranchPages, start: int) -> dict[str, Any]:
@@ -180,7 +192,7 @@ def sidebar(request: Request) -> Response:
     with _viewed(request) as (view, pooled):
         branch_pages = view.branch(pages.value(request, "branch"))
         moments, lead = pooled.moments(), view.lead(pooled.stored)
-        friction, marks = kinds_line(moments), [*branch_pages.marks, *friction_marks(branch_pages, moments)]
+        friction, marks = _friction(moments), [*branch_pages.marks, *friction_marks(branch_pages, moments)]
         suggested = tag_names(pages.site_of(request).library)
         state = _stamp((view.figures, lead.title, lead.ended, friction, marks, pooled.mark, suggested))
         start, last = pages.number(request, "from"), pages.value(request, "last")
@@ -191,8 +203,7 @@ def sidebar(request: Request) -> Response:
             rows=branch_pages.outline[start:],
             is_changed=state != pages.value(request, "seen"),
             page=lead,
-            cost=pooled.stored.row.nanodollars,
-            unpriced=pooled.is_partial,
+            **_cost_of(pooled),
             branch=branch_pages.name,
             is_active=branch_pages.branch.active,
             view=view,
@@ -250,7 +261,7 @@ def cost(request: Request) -> Response:
     with _viewed(request) as (view, pooled):
         branch = view.branch(pages.value(request, "branch"))
         found = spending_of(view.session, branch.branch, view.timeline(branch.name))
-        values = {"spent": found, "name": pooled.name}
+        values = {"spent": found, "name": pooled.name, **_cost_of(pooled), **rebuilds(found.cache)}
         return pages.part(request, "spending.html", "Where the money went", f"/s/{pooled.name}", **values)
 
 

@@ -24,6 +24,7 @@ from .paging import FAILURES, MapMark
 WIDTH, HEIGHT = 1_000, 120
 """Of the curve, in its own units."""
 MOST_MARKS = 200
+DEAREST = 5
 MOST_STEPS = 500
 """Points of the curve; of more requests, each point is the largest of several."""
 
@@ -51,27 +52,37 @@ class CurveMark(NamedTuple):
 
 class SessionSpending(NamedTuple):
     totals: list[tuple[str, str]]
+    """Of tokens."""
     shares: list[tuple[str, str, str]]
     """Name, amount, and share of the whole."""
     turns: list[TurnSpending]
+    dearest: list[TurnSpending]
+    dearest_share: str
     curve: str
     """The points of the area below the curve."""
     most: str
     """The largest context."""
     marks: list[CurveMark]
+    cache: CacheReport
 
 
 def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoint]) -> SessionSpending:
     report = session_report(session, UsageQuestion(by="model"), session.prices)
     context = next((each.prompts for each in (report.session.contexts if report.session else ()) if not each.agent), ())
     sizes = [size for _, size in context]
+    turns = _turns(session, branch.turns)
+    dearest = sorted(turns, key=lambda each: -each.nanodollars)[:DEAREST]
+    share = sum(each.nanodollars for each in dearest) / (sum(each.nanodollars for each in turns) or 1)
     return SessionSpending(
-        totals=token_facts(session.total_usage),
+        totals=token_facts(session.total_usage)[1:],
         shares=list(_shares(session, report)),
-        turns=_turns(session, branch.turns),
+        turns=turns,
+        dearest=dearest,
+        dearest_share=percent(share),
         curve=_curve(sizes),
         most=tokens(max(sizes, default=0)),
         marks=_marks(session, report, [time for time, _ in context], timeline),
+        cache=report,
     )
 
 

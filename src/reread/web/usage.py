@@ -232,8 +232,10 @@ def _spending(site: pages.Site) -> dict[str, Any]:
     report = site.library.answer(("spending", filters.since), lambda archive: archive.usage("day", filters, zone))
     by_day = {row.key: row.tokens.nanodollars or 0 for row in report.rows if row.key is not None}
     found = spending(by_day, today.date().isoformat(), read_limits(str(site.settings.home)))
+    uncertain = {row.key: 1 for row in report.rows if row.key is not None and row.is_partial}
     return {
         "spending": found,
+        "uncertain": spending(uncertain, today.date().isoformat(), {}),
         "limits_set": {each.period: each for each in found.budgets},
         "team_budgets": None
         if (url := site.settings.store) is None
@@ -333,15 +335,18 @@ def _sidebar(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, 
         "most": MOST_PROJECTS,
         "projects_chart": pages.drawn(projects_chart(projects), replace(sheet, links=links)) if projects.rows else "",
         "cache": cache,
-        "cache_rows": [
-            (cause_words(each.name), reported_or_inferred(by_api=each.by_api), each.caching) for each in cache.causes
-        ],
-        "premium": money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0),
+        **rebuilds(cache),
         "money": money,
-        "nano": nano,
         "percent": percent,
         **_limits(site),
     }
+
+
+def rebuilds(cache: CacheReport) -> dict[str, Any]:
+    """Why the cache was rebuilt, for the table of it."""
+    causes = [(cause_words(each.name), reported_or_inferred(by_api=each.by_api), each.caching) for each in cache.causes]
+    premium = money(nano(cache.caching.premium), is_partial=cache.caching.unpriced_rebuilds > 0)
+    return {"cache_rows": causes, "premium": premium}
 
 
 def open_limits(site: pages.Site) -> list[tuple[str, str]]:

@@ -393,6 +393,9 @@ def _keep_safe_links(state: Any) -> None:
                 token.tag = "a" if not opened or opened.pop() else "span"
         if block.type in ("th_open", "td_open"):
             block.attrs = {}  # drops the alignment, a style attribute that the page's policy forbids
+    for opened_cell, inside, closed_cell in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if opened_cell.type == "th_open" and not inside.content:
+            opened_cell.tag = closed_cell.tag = "td"  # an empty cell is the heading of nothing
 
 
 def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:

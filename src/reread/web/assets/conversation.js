@@ -400,7 +400,7 @@
   // On scrolling, the head of a session shrinks to one fixed line with steps to prompts, failures and corrections.
   const headline = one(".headline"), heading = one("h1", layout);
   if (headline) {
-    const marks = {prompt: "❯", failure: "✗", correction: "⟲"};
+    const marks = {prompt: "❯", failure: "✗⊘■", correction: "⟲"};
     const fill = async () => {
       stops = stops || await askData(`${base}/stops?branch=${branch}`);
       for (const button of all("button", headline)) {

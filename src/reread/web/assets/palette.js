@@ -1,7 +1,7 @@
 // Ctrl-K: sessions, projects, text and commands, from every page.
 (() => {
   "use strict";
-  const {all, ask, later, one} = window.reread;
+  const {all, ask, later, one, relative} = window.reread;
   const sheet = one("dialog.palette"), field = one("input", sheet), list = one("ul", sheet), told = one(".told", sheet);
   const press = (key, shift = false) => () => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, shiftKey: shift, bubbles: true}));
   const project = () => (one("[data-project]") || {dataset: {}}).dataset.project;
@@ -40,7 +40,7 @@
       row.id = `offer-${number}`;
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(number === at));
-      for (const [name, text] of [["kind", offer.kind], ["title", offer.title], ["about", offer.about]]) {
+      for (const [name, text] of [["kind", offer.kind], ["title", offer.title], ["about", offer.about], ["age", offer.time ? relative(new Date(offer.time)) : ""]]) {
         const part = Object.assign(document.createElement("span"), {className: name, dir: "auto"});
         part.append(...name === "title" ? marked(text) : [text]);
         row.append(part);

@@ -237,7 +237,7 @@
   addEventListener("toggle", event => { if (event.target.matches(folding)) noteFolds(); }, true);
 
   // Shared with the scripts of single pages; a session adds here what keys can do.
-  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, isAnswered, isUnanswered, later, one, parsed, session: null, toClipboard};
+  const reread = window.reread = {all, ask, beforeNextFrame, calm, copy, isAnswered, isUnanswered, later, one, parsed, relative, session: null, toClipboard};
 
   // Says what a key did, or why it did nothing.
   const words = Object.assign(document.createElement("p"), {className: "key-told"});
