@@ -18,7 +18,7 @@ from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
-from .command_lines import lines_in, prefix_of
+from .command_lines import LOOKS, lines_in, prefix_of
 from .detection import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
@@ -56,18 +56,13 @@ _ONLY_NOW = lazy.pattern(
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
     r"|they (?:don't|never))\b"
 )
-_TRIVIAL = frozenset(table("friction/words", "lists")["look_around"].words) | {
-    f"{program} {look}"
-    for program in ("git", "jj")
-    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
+_READS_IF_ALLOWED = {
+    *("file", "tree"),
+    *(f"jj {look}" for look in ("status", "st", "diff", "log", "show")),
+    *(f"gh {what} {look}" for what in ("pr", "issue", "run") for look in ("view", "list")),
 }
-
-
-_READS_AT_ONCE = {
-    *("ls", "cat", "head", "tail", "grep", "wc", "pwd", "which", "stat", "file", "tree", "diff"),
-    *(f"{program} {look}" for program in ("git", "jj") for look in ("status", "st", "diff", "log", "show")),
-}
-"""Commands that change nothing and take no time by themselves."""
+"""Commands that change nothing, take no time by themselves, and need a rule: what reads files and what reads with git
+runs in every mode without one (the client's documentation of permissions, October 2026)."""
 
 
 class ReadFile(Struct, frozen=True, kw_only=True, gc=False):
@@ -282,7 +277,7 @@ def _steps(subject: ConversationUnderTest) -> list[_Step]:
             continue
         for line in lines_in(call.command) if call.command else ("",):
             name = call.name if is_tool else prefix_of(line)
-            if name and name not in _TRIVIAL and not (found and found[-1].name == name):
+            if name and name not in LOOKS and not (found and found[-1].name == name):
                 found.append(_Step(name, line, uuid))
     return found
 
@@ -316,7 +311,7 @@ def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
     for call in calls:
         if was_edit and call.name in SHELLS and call.record.uuid is not None:
             step = prefix_of(call.command)
-            if step and step not in _TRIVIAL:
+            if step and step not in LOOKS:
                 yield step, call.record.uuid
         was_edit = call.name in EDITS and call.status is CallStatus.OK
 
@@ -337,12 +332,14 @@ _SHORTEST_WAIT = 30.0
 
 
 def _waits(subject: ConversationUnderTest) -> Iterator[OpenPermission]:
-    """Commands that only read and took their time: a permission was open. Nights count nothing."""
+    """Commands that only read and took their time: a permission was open. Nights count nothing, and neither do calls
+    that were made together with others, one of which may have been asked about."""
     by_rule: dict[str, list[DetectedCall]] = {}
     for call in subject.commands:
-        if prefix_of(call.command) not in _READS_AT_ONCE or len(lines_in(call.command)) != 1:
+        if prefix_of(call.command) not in _READS_IF_ALLOWED or len(lines_in(call.command)) != 1:
             continue
-        if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked:
+        is_alone = sum(other.message_id == call.message_id for other in subject.main_calls) == 1
+        if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked and is_alone:
             by_rule.setdefault(rule_of(call), []).append(call)
     for rule, calls in by_rule.items():
         seconds = round(sum(call.seconds for call in calls))
@@ -378,7 +375,7 @@ def _read(subject: ConversationUnderTest) -> Iterator[ReadFile]:
 def _shell_lines(subject: ConversationUnderTest) -> Iterator[tuple[str, str]]:
     for record in subject.lines_of(Speaker.SHELL):
         command = (shell_input(record.text) or "").strip()
-        if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
+        if command and record.uuid is not None and prefix_of(command) not in LOOKS:
             yield quote(command), record.uuid
 
 

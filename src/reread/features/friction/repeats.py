@@ -449,9 +449,12 @@ class Stall(Detector):
         for context in subject.turns:
             if context.notices:
                 yield from self._retries(subject, context)
+            # Calls of one message end together: whichever was asked about, it is one wait.
+            waited: set[str | None] = set()
             for call in context.calls:
                 seconds = _long_wait(call)
-                if seconds is not None:
+                if seconds is not None and (call.message_id or call.record.uuid) not in waited:
+                    waited.add(call.message_id or call.record.uuid)
                     yield self._wait(subject, call, seconds)
 
     def _wait(self, subject: ConversationUnderTest, call: DetectedCall, seconds: float) -> Moment:
