@@ -406,6 +406,28 @@ def test_nothing_is_denied_for_good_and_what_is_risky_or_was_once_refused_is_nev
     assert not suggested(sessions(*mixed, a_reply("ok")), SuggestionKind.PERMISSION)
 
 
+NO_SKILL = tool("Skill", {"skill": "commit"}, "<tool_use_error>Unknown skill: commit</tool_use_error>", failed=True)
+
+
+def test_a_skill_that_does_not_exist_is_told_unless_it_is_listed_by_now() -> None:
+    found = sessions(*NO_SKILL, a_reply("ok"))
+    assert memories(found) == ["- There is no skill `commit`: do what the word says yourself."]
+    events = [event for each in found for event in each.events]
+    every = find_patterns([each.material for each in found], events)
+    assert suggest(every, events, Basis(stated={"": Stated(commands=frozenset({"review"}))}))
+    assert not suggest(every, events, Basis(stated={"": Stated(commands=frozenset({"commit"}))}))
+
+
+def test_a_pattern_that_stops_the_line_in_zsh_is_one_cause_whatever_program_was_to_run() -> None:
+    said = "Exit code 1\n(eval):1: no matches found: notes/*-PLAN.md"
+    stopped = [
+        [a_prompt("go"), *tool("Bash", {"command": f"{program} notes/*-PLAN.md"}, said, failed=True)]
+        for program in ("ls", "cat", "grep x")
+    ]
+    (draft,) = memories([find(a_session(*parts, id=f"s{n}").build()) for n, parts in enumerate(stopped)])
+    assert draft.startswith("- The shell is zsh: a pattern that matches no file stops the whole line.")
+
+
 NO_GO = tool("Bash", {"command": "go test ./..."}, "Exit code 127\nzsh: command not found: go", failed=True)
 
 

@@ -18,7 +18,7 @@ from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
-from .command_lines import LOOKS, lines_in, prefix_of
+from .command_lines import LOOKS, commands_in, lines_in, prefix_of
 from .detection import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
@@ -161,7 +161,7 @@ def material_of(subject: ConversationUnderTest) -> Material:
         ran=_ran(subject),
         waits=tuple(_waits(subject)),
         read=tuple(islice(_read(subject), MOST_READ)),
-        shown=shown_in(subject),
+        shown=shown_in(subject, {step.name for step in steps}),
     )
 
 
@@ -310,9 +310,9 @@ def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
     was_edit = False
     for call in calls:
         if was_edit and call.name in SHELLS and call.record.uuid is not None:
-            step = prefix_of(call.command)
-            if step and step not in LOOKS:
-                yield step, call.record.uuid
+            steps = {prefix_of(part) for part in commands_in(call.command)} - LOOKS - {""}
+            if len(steps) == 1:  # of several, a hook that runs one spares no call
+                yield steps.pop(), call.record.uuid
         was_edit = call.name in EDITS and call.status is CallStatus.OK
 
 

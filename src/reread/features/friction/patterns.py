@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
@@ -146,6 +146,26 @@ class _Utterances:
                 )
 
 
+def by_project(
+    pattern: RepeatedPattern, projects: Mapping[str, str | None], fewest: int = FEWEST_SESSIONS
+) -> list[RepeatedPattern]:
+    """The pattern as each project has it, where enough sessions do; the project with most sessions comes first."""
+    parts: dict[str | None, dict[str, int]] = {}
+    for session, count in zip(pattern.sessions, pattern.counts, strict=True):
+        parts.setdefault(projects.get(session), {})[session] = count
+    return [
+        replace(
+            pattern,
+            count=sum(part.values()),
+            sessions=tuple(part),
+            moments=tuple(moment for moment in pattern.moments if moment.session in part),
+            counts=tuple(part.values()),
+        )
+        for part in sorted(parts.values(), key=len, reverse=True)
+        if len(part) >= fewest
+    ]
+
+
 def _in_each(sessions: Iterable[str]) -> tuple[int, ...]:
     return tuple(Counter(sessions).values())
 
@@ -248,7 +268,8 @@ def find_patterns(
     instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, ALIKE_RULES, fewest))
     only_corrected = corrected - {moment.uuid for pattern in instructions for moment in pattern.moments}
     told_off = given.rules.only({uuid for uuid in only_corrected if uuid is not None})
-    workflows = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
+    chains = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
+    workflows = [part for chain in chains for part in by_project(chain, given.projects, fewest) or [chain]]
     found = [
         *instructions,
         *told_off.patterns(PatternKind.CORRECTION, ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
@@ -346,15 +367,17 @@ def _by_name(
 
 def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterable[RepeatedPattern]:
     """The same failure of the same tool in several sessions: an instruction line could prevent it."""
-    for about, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, _error_name):
+    for about, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, error_name):
         why, _, subject = about.partition(" ")
         details: dict[str, str | int] = {"class": why, "subject": subject, **_way_to_missing(same)}
         details["ran_well"] = ran[str(details.get("missing", subject))]
         yield _of_events(PatternKind.TOOL_ERROR, about, same, details)
 
 
-def _error_name(event: Moment) -> str | None:
-    """The class of an error, and the command or the tool that failed."""
+def error_name(event: Moment) -> str | None:
+    """The class of an error, and the command or the tool that failed; or what its message names as the cause."""
+    if "says" in event.details:
+        return str(event.details["says"])
     tool = str(event.details.get("tool", ""))
     command = str(event.details.get("target", "")) if tool in SHELLS else ""
     return f"{event.about} {command or tool}" if event.uuid is not None else None
@@ -422,7 +445,9 @@ def _read_again(given: _Gathered) -> Iterator[RepeatedPattern]:
 
 def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern]:
     """Commands that the person turned down in several sessions, with the last reason that was given."""
-    for command, same in _by_name(events, FrictionKind.REJECTION, fewest, _refused_command):
+    for command, refused in _by_name(events, FrictionKind.REJECTION, fewest, _refused_command):
+        same = list({(event.session, event.time or event.uuid): event for event in refused}.values())  # a no to one of
+        # the calls of a message is one to all of them
         reasons = [reason for event in same if rules_in(reason := str(event.details.get("reason", "")))]
         yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
 

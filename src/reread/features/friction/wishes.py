@@ -15,7 +15,7 @@ from reread.features.activity import Rate, change
 
 from .detection import FrictionKind, Moment
 from .material import Material
-from .patterns import ALIKE_PROMPTS, ALIKE_RULES, PatternKind, RepeatedPattern
+from .patterns import ALIKE_PROMPTS, ALIKE_RULES, PatternKind, RepeatedPattern, error_name
 from .prompt_text import likeness, sketch
 from .suggestions import Basis, Suggestion, broken_since
 
@@ -118,9 +118,8 @@ def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> i
 def _is_about(event: Moment, kind: str, about: str) -> bool:
     if event.kind is FrictionKind.TOOL_ERROR:
         line = str(event.details.get("line", ""))
-        subject = event.details.get("target") or event.details.get("tool", "")
         is_line = kind == PatternKind.HABIT and (line == about or line.startswith(f"{about} "))
-        return is_line or (kind == PatternKind.TOOL_ERROR and about == f"{event.about} {subject}")
+        return is_line or (kind == PatternKind.TOOL_ERROR and about == error_name(event))
     return event.kind is FrictionKind.REJECTION and kind == PatternKind.REFUSAL and event.about == about
 
 
