@@ -135,16 +135,16 @@ def suggest(
     found += (each for each in _maps(repeated, given) if _fits(each, given))
     placed = [_with_worth(each, given) for each in found]
     by_draft = {(each.project, each.place, each.draft): each for each in placed}
-    return sorted(
-        by_draft.values(), key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title)
-    )
+    return sorted(by_draft.values(), key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title))
 
 
 def _first_fitting(pattern: RepeatedPattern, basis: Basis) -> Iterator[Suggestion]:
     """The suggestion for all sessions with a pattern, or else for those of one project: what one project forbids or
     already has, another may need."""
     make = _FROM.get(pattern.kind)
-    for part in (pattern, *by_project(pattern, basis.projects)) if make is not None else ():
+    if make is None:
+        return
+    for part in (pattern, *by_project(pattern, basis.projects)):
         made = make(part, basis)
         if made is not None and _fits(placed := _placed(made, part.sessions, basis), basis):
             yield placed
@@ -350,7 +350,12 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
         for step, line in zip(steps, lines, strict=True)
         if line not in (step, f"{step} <arguments>") and not _OF_VERSIONS.match(line)
     ]
-    if len(projects) > 1 or not all(lines) or len(telling) < _FEWEST_TELLING or len(pattern.sessions) <= FEWEST_SESSIONS:
+    if (
+        len(projects) > 1
+        or not all(lines)
+        or len(telling) < _FEWEST_TELLING
+        or len(pattern.sessions) <= FEWEST_SESSIONS
+    ):
         return None
     name = _slug(pattern.about.replace(" > ", " "))
     told = ", ".join(f"`{step}`" for step in steps)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from reread.features.activity import Rate, change
+from reread.features.activity import Rate, Share, verdicts
 
 from .detection import FrictionKind, Moment
 from .material import Material
@@ -133,10 +133,12 @@ class AppliedOutcome(Struct, frozen=True, kw_only=True):
     applied: AppliedDraft
     before: Rate
     after: Rate
+    sessions: Share
+    """In how many sessions it happened, after and before."""
 
     @property
     def verdict(self) -> str:
-        changed = change(self.after, self.before)
+        (changed,) = verdicts([self.sessions])
         past, now = self.before.per_hundred or 0.0, self.after.per_hundred or 0.0
         is_as_often = self.after.count >= _FEWEST_AFTER and now >= _HARDLY_LESS * past
         if changed == "more" or (changed is None and is_as_often):
@@ -148,16 +150,18 @@ class BreaksTally:
     """Counts the breaks of every applied draft, session by session."""
 
     def __init__(self, applied: Sequence[AppliedDraft]) -> None:
-        self._counts = [(each, [0, 0, 0, 0]) for each in applied]
-        """Breaks and prompts before, breaks and prompts after."""
+        self._counts = [(each, [0] * 4, [0] * 4) for each in applied]
+        """Breaks, prompts, sessions with breaks and sessions, each before and after."""
 
     def add(self, material: Material, started: datetime | None, prompts: int, events: Sequence[Moment]) -> None:
-        for each, counts in self._counts:
+        for each, *both in self._counts:
             if started is not None and each.draft.project in (None, material.project):
-                place = 2 if started > each.time else 0
-                counts[place] += breaks(each.draft, material, events)
-                counts[place + 1] += prompts
+                broken = breaks(each.draft, material, events)
+                counts = both[started > each.time]
+                for place, count in enumerate((broken, prompts, int(broken > 0), 1)):
+                    counts[place] += count
 
     def outcomes(self) -> Iterator[AppliedOutcome]:
-        for each, (broken, prompts, broken_after, prompts_after) in self._counts:
-            yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(broken_after, prompts_after))
+        for each, (broken, prompts, with_any, sessions), (again, since, with_any_since, sessions_since) in self._counts:
+            share = Share(with_any_since, sessions_since, with_any, sessions)
+            yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(again, since), sessions=share)
