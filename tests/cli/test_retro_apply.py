@@ -186,6 +186,23 @@ def test_one_screen_since_the_last_look_has_the_fix_once_and_is_quiet_then(
     assert project.is_dir()
 
 
+def test_the_command_that_applies_has_the_filters_that_number_suggestions(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert retro(tmp_path, "--suggestions", "--project", project.name, "--since", "2026-01-01") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "`reread retro apply N --project app --since 2026-01-01` shows" in said
+    assert "last on 2026-02-03" in said
+    assert retro(tmp_path, "--since", "last", "--project", "app") == 0
+    assert "`reread retro apply 1 --project app`, " in " ".join(capsys.readouterr().out.split())
+    broken = [a_tool_call("Bash", {"command": "make"}), a_tool_result("Exit code 2\nbroken", is_error=True)]
+    months_later = a_session(a_prompt("build it"), *broken, a_reply("no"), cwd=str(project))
+    write(months_later, tmp_path / "claude" / "projects", "2026-05-01")
+    assert retro(tmp_path, "--since", "last", "--project", "app") == 0
+    assert "retro apply" not in capsys.readouterr().out, "what last happened months before the newest moment"
+
+
 def test_a_rule_that_was_applied_is_judged_by_its_own_breaks_and_can_be_undone(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -404,7 +404,8 @@ class _Retrospect:
         named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
         on_disk = self._ask.stated or (lambda _: Stated())
         stated = {each or "": with_shown(on_disk(each), self._shown.get(each, ())) for each in {*named, None}}
-        return Basis(projects=projects, stated=stated)
+        began = {each.uuid: moment(each.started) for each in self._history.sessions.values()}
+        return Basis(projects=projects, began=began, stated=stated)
 
     def _outcomes(self, numbers: Collection[int]) -> Outcomes:
         endings = findings.endings_of(self._connection, numbers)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -92,6 +92,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     """and what that was about."""
     minutes: float | None = None
     """What one moment takes, as far as that is assumed; None for what is usual for its kind."""
+    last: datetime | None = None
+    """When the last session began in which it happened."""
 
     @property
     def key(self) -> str:
@@ -108,6 +110,7 @@ class Basis(NamedTuple):
 
     projects: Mapping[str, str | None] = {}
     """The project of each session."""
+    began: Mapping[str, datetime | None] = {}
     stated: Mapping[str, Stated] = {}
     """What files already state, by project; `""` is for what applies to all projects."""
     by_line: Mapping[str | None, list[Moment]] = {}
@@ -202,10 +205,11 @@ def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(moment.uuid for moment in moments))[:_MOST_EVIDENCE]
 
 
-def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggestion:
-    """The suggestion with its project, if all of its sessions belong to one."""
+def _placed(each: Suggestion, sessions: Collection[str], basis: Basis) -> Suggestion:
+    """The suggestion with its project, if all of its sessions belong to one, and with its last session."""
     projects = {basis.projects.get(session) for session in sessions}
-    return replace(each, project=projects.pop()) if len(projects) == 1 else each
+    times = [time for session in sessions if (time := basis.began.get(session)) is not None]
+    return replace(each, project=projects.pop() if len(projects) == 1 else None, last=max(times, default=None))
 
 
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
@@ -534,7 +538,7 @@ def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggest
             continue
         tokens = sum(int(each.details["tokens"]) for each in unnamed)
         sessions = {session for each in unnamed for session in each.sessions}
-        yield Suggestion(
+        made = Suggestion(
             kind=SuggestionKind.MEMORY,
             title=f"{len(unnamed)} files are read again in most sessions, {tokens:,} tokens so far: a map of them",
             draft="\n".join(f"- `{each.about}`: {each.details['title']}" for each in unnamed),
@@ -542,12 +546,12 @@ def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggest
             evidence=tuple(each.moments[0].uuid for each in unnamed),
             sessions=len(sessions),
             count=sum(each.count for each in unnamed),
-            project=project,
             checked=f"each was read whole in {min(len(each.sessions) for each in unnamed)} sessions or more",
             minutes=_A_READ,
             kind_of_pattern=PatternKind.READ_AGAIN,
             about="\n".join(each.about for each in unnamed),
         )
+        yield _placed(made, sessions, basis)
 
 
 _A_READ = 0.05
