@@ -328,6 +328,45 @@ def test_a_formatter_run_after_edits_becomes_a_hook() -> None:
     found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
     (suggestion,) = suggested(found, SuggestionKind.HOOK)
     assert json.loads(suggestion.draft)["hooks"]["PostToolUse"][0]["matcher"] == "Edit|Write|MultiEdit"
+    beside = sessions(*edit("/a.py", "x", "y"), *bash("ruff format . && pytest -q | tail -3"), a_reply("ok"))
+    assert not suggested(beside, SuggestionKind.HOOK), "the tests would be run all the same"
+
+
+def test_what_a_few_sessions_of_a_project_do_by_hand_becomes_no_hook() -> None:
+    found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
+    repeated = find_patterns([each.material for each in found])
+    sessions_of = {count: Basis(projects={f"s{n}": "/app" for n in range(count)}) for count in (12, 13)}
+    assert suggest(repeated, (), sessions_of[12])
+    assert not suggest(repeated, (), sessions_of[13])
+
+
+def test_what_one_project_forbids_another_may_need() -> None:
+    found = [
+        find(a_session(a_prompt(f"task {n}"), *edit("/a.py", "x", "y"), *bash("ruff format ."), id=f"s{n}").build())
+        for n in range(6)
+    ]
+    repeated = find_patterns([each.material for each in found])
+    projects = {f"s{n}": "/app" if n < 3 else "/shop" for n in range(6)}
+    (for_both,) = suggest(repeated, (), Basis(projects=projects))
+    assert for_both.project is None
+    forbidden = {"/app": Stated(memory=(("CLAUDE.md", "Use black instead of ruff.", None),)), "": Stated()}
+    (for_one,) = suggest(repeated, (), Basis(projects=projects, stated=forbidden))
+    assert (for_one.project, for_one.sessions) == ("/shop", 3)
+
+
+def test_steps_that_a_document_states_which_sessions_read_are_no_skill() -> None:
+    steps = bash("cargo fmt --all", "cargo clippy --all-targets", "cargo test --locked")
+    stated = tool("Read", {"file_path": "/app/notes/flow.md"}, "1\tRun cargo fmt, cargo clippy and cargo test.\n2\tHi")
+
+    def skills(*parts: Part) -> list[Suggestion]:
+        found = [find(a_session(a_prompt("go"), *parts, id=f"s{n}", cwd="/app").build()) for n in range(4)]
+        shown = [each for one in found for each in one.material.shown]
+        basis = Basis(projects={f"s{n}": "/app" for n in range(4)}, stated={"/app": with_shown(Stated(), shown)})
+        made = suggest(find_patterns([each.material for each in found]), (), basis)
+        return [each for each in made if each.kind is SuggestionKind.SKILL]
+
+    assert skills(*steps)
+    assert not skills(*stated, *steps)
 
 
 def decided(command: str, decision: str) -> list[Part]:

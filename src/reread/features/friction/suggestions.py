@@ -398,10 +398,16 @@ _FORMATTERS = {
 }
 
 
-def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001  all makers are called alike
+_OFTEN_BY_HAND = 0.25
+
+
+def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     """A hook, only for formatters that can run after every edit of files of their kind; a test suite may take
-    minutes."""
-    if pattern.about not in _FORMATTERS:
+    minutes. What few sessions of a project do by hand is no reason to do it after every edit."""
+    concerned = {basis.projects.get(session) for session in pattern.sessions}
+    every = sum(project in concerned for project in basis.projects.values())
+    is_rare = pattern.kind is PatternKind.AFTER_EDIT and len(pattern.sessions) < _OFTEN_BY_HAND * every
+    if pattern.about not in _FORMATTERS or is_rare:
         return None
     formatter, suffixes = _FORMATTERS[pattern.about]
     command = (
