@@ -480,7 +480,8 @@ _CURES = {
     ),
     "unmatched_pattern": (
         "{} stopped lines with a pattern that matched no file",
-        "The shell is {}: a pattern that matches no file stops the whole line. Use `find`, or quote the pattern.",
+        "The shell is {}: a pattern that matches no file stops the whole line, even with `2>/dev/null`. Use `find`"
+        " where there may be none.",
     ),
 }
 """What a failure showed and the cure, by class."""
