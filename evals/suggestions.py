@@ -72,10 +72,10 @@ def report(*, is_shown: bool) -> None:
     by_all = sum(len(said) > 1 and all(key in taken[reader] for reader in said) for key, said in asked.items())
     print(f"  all readers of a draft: {by_all} of {len(found)} worth pasting ({by_all / max(1, len(found)):.2f})")
     for owner, drafted in sorted(by_owner.items()):
-        verdicts = (
+        taken_by = (
             f"{sum(each.key in taken[reader] for reader in asked[each.key])}/{len(asked[each.key])}" for each in drafted
         )
-        print(f"    {owner}: {', '.join(verdicts) or 'no draft'}")
+        print(f"    {owner}: {', '.join(taken_by) or 'no draft'}")
     for each in found if is_shown else ():
         words = f"{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}"
         print(f"\n{words}\n({each.suggestion.checked})")

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, Period, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, FrictionPeriod, Groups, ranked
 from reread.archive.friction_trends import TurningPoint
 from reread.errors import BadInput, UnknownSession
-from reread.features.activity import Rate, Share, poisson, share_of_high, verdicts
+from reread.features.activity import Rate, SessionShare, poisson, share_of_high, verdicts
 from reread.features.friction import Cause, FrictionKind, Loss, Moment
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from reread.views.retro_report import retro_lines
@@ -65,7 +65,7 @@ def test_the_example_of_a_kind_can_be_opened_and_is_sure_before_it_is_dear() -> 
     dear_and_unsure, dear_and_nowhere = a_correction("a", 0.6, 9), a_correction(None, 0.97, 9)
     sure_and_cheap, sure = a_correction("b", 0.97, 1), a_correction("c", 0.96, 2)
     moments = [dear_and_unsure, dear_and_nowhere, sure_and_cheap, sure]
-    (group,) = Groups(Period(moments, 10, frozenset()), Period([], 0, frozenset()), "hurt").by(
+    (group,) = Groups(FrictionPeriod(moments, 10, frozenset()), FrictionPeriod([], 0, frozenset()), "hurt").by(
         lambda event: (event.kind, None)
     )
     assert group.example is sure
@@ -99,24 +99,24 @@ def test_a_count_lies_between_the_exact_limits_of_poisson(count: int, low: float
 
 
 def test_a_change_is_told_only_where_it_is_more_than_chance() -> None:
-    assert verdicts([Share(10, 12, 2, 20)]) == ["more"]
-    assert verdicts([Share(0, 12, 15, 20)]) == ["less"]
-    assert verdicts([Share(3, 12, 2, 20)]) == [None]
-    assert verdicts([Share(1, 1, 3, 50)]) == [None], "one session in which much happened"
-    assert verdicts([Share(3, 10, 0, 0), Share(0, 0, 3, 10)]) == [None, None]
+    assert verdicts([SessionShare(10, 12, 2, 20)]) == ["more"]
+    assert verdicts([SessionShare(0, 12, 15, 20)]) == ["less"]
+    assert verdicts([SessionShare(3, 12, 2, 20)]) == [None]
+    assert verdicts([SessionShare(1, 1, 3, 50)]) == [None], "one session in which much happened"
+    assert verdicts([SessionShare(3, 10, 0, 0), SessionShare(0, 0, 3, 10)]) == [None, None]
 
 
 def test_of_many_comparisons_one_that_chance_makes_in_some_is_not_told() -> None:
-    rare = Share(3, 10, 0, 40)
+    rare = SessionShare(3, 10, 0, 40)
     assert verdicts([rare]) == ["more"]
     assert verdicts([rare] * 20) == [None] * 20
-    assert verdicts([rare, *[Share(0, 10, 1, 40)] * 20])[0] == "more", "what one session has could tell nothing"
+    assert verdicts([rare, *[SessionShare(0, 10, 1, 40)] * 20])[0] == "more", "what one session has could tell nothing"
 
 
 @pytest.mark.parametrize("now", range(0, 13, 3))
 @pytest.mark.parametrize(("before", "sessions"), [(0, 10), (7, 30), (12, 12)])
 def test_chance_is_what_dealing_out_the_sessions_gives(now: int, before: int, sessions: int) -> None:
-    share, both, every = Share(now, 12, before, sessions), now + before, 12 + sessions
+    share, both, every = SessionShare(now, 12, before, sessions), now + before, 12 + sessions
 
     def likely(numbers: Iterable[int]) -> float:
         return float(sum(Fraction(comb(both, n) * comb(every - both, 12 - n), comb(every, 12)) for n in numbers))
@@ -126,8 +126,8 @@ def test_chance_is_what_dealing_out_the_sessions_gives(now: int, before: int, se
 
 
 def test_sessions_count_as_high_above_the_median_of_both_times() -> None:
-    assert share_of_high([0.5, 0.9, 0.0], [0.0, 0.0, 0.1]) == Share(2, 3, 1, 3)
-    assert share_of_high([], []) == Share(0, 0, 0, 0)
+    assert share_of_high([0.5, 0.9, 0.0], [0.0, 0.0, 0.1]) == SessionShare(2, 3, 1, 3)
+    assert share_of_high([], []) == SessionShare(0, 0, 0, 0)
 
 
 def test_nothing_can_be_said_of_nothing() -> None:

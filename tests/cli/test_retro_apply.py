@@ -196,8 +196,10 @@ def test_the_command_that_applies_has_the_filters_that_number_suggestions(
     assert "last on 2026-02-03" in said
     assert retro(tmp_path, "--since", "last", "--project", "app") == 0
     assert "`reread retro apply 1 --project app`, " in " ".join(capsys.readouterr().out.split())
-    broken = [a_tool_call("Bash", {"command": "make"}), a_tool_result("Exit code 2\nbroken", is_error=True)]
-    months_later = a_session(a_prompt("build it"), *broken, a_reply("no"), cwd=str(project))
+    failed = a_tool_result("Exit code 2\nbroken", is_error=True)
+    months_later = a_session(
+        a_prompt("build it"), a_tool_call("Bash", {"command": "make"}), failed, a_reply("no"), cwd=str(project)
+    )
     write(months_later, tmp_path / "claude" / "projects", "2026-05-01")
     assert retro(tmp_path, "--since", "last", "--project", "app") == 0
     assert "retro apply" not in capsys.readouterr().out, "what last happened months before the newest moment"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from reread.errors import BadInput, printable
-from reread.features.activity import Rate, Share, verdicts
+from reread.features.activity import Rate, SessionShare, verdicts
 from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
@@ -285,9 +285,11 @@ class _Retrospect:
             waiting=self._waiting(),
         )
 
-    def _period(self, events: Sequence[Moment], typed: Sequence[Typed]) -> Period:
+    def _period(self, events: Sequence[Moment], typed: Sequence[Typed]) -> FrictionPeriod:
         known = self._history.sessions
-        return Period(events, len(typed), frozenset(known[number].uuid for number in {each.session for each in typed}))
+        return FrictionPeriod(
+            events, len(typed), frozenset(known[number].uuid for number in {each.session for each in typed})
+        )
 
     def _waiting(self) -> int:
         numbers = {number for number, _ in meta.waiting_for_friction(self._connection)}
@@ -421,7 +423,7 @@ class _Retrospect:
         )
 
 
-class Period(NamedTuple):
+class FrictionPeriod(NamedTuple):
     """What was found in some time, and what was typed in it."""
 
     events: Sequence[Moment]
@@ -439,7 +441,7 @@ _Name = tuple[FrictionKind, str | None]
 class Groups:
     """Groups moments, and compares each group with the same group before the period."""
 
-    def __init__(self, now: Period, before: Period, order: str) -> None:
+    def __init__(self, now: FrictionPeriod, before: FrictionPeriod, order: str) -> None:
         self._now, self._before, self._order = now, before, order
         self._seconds = sum(event.loss.seconds or 0.0 for event in now.events)
         self._nanodollars = sum(event.loss.nanodollars or 0 for event in now.events)
@@ -467,9 +469,9 @@ class Groups:
             if verdict is not None:
                 yield kind, Rate(len(same), self._before.prompts)
 
-    def _share(self, now: Iterable[Moment], before: Iterable[Moment]) -> Share:
+    def _share(self, now: Iterable[Moment], before: Iterable[Moment]) -> SessionShare:
         sessions, sessions_before = len(self._now.sessions), len(self._before.sessions)
-        return Share(self._now.with_any(now), sessions, self._before.with_any(before), sessions_before)
+        return SessionShare(self._now.with_any(now), sessions, self._before.with_any(before), sessions_before)
 
     def causes(self) -> dict[Cause, FrictionGroup | None]:
         found: dict[Cause, FrictionGroup | None] = {}

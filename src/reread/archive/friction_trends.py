@@ -12,7 +12,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from reread.features.activity import Rate, Share, share_of_high, verdicts
+from reread.features.activity import Rate, SessionShare, share_of_high, verdicts
 from reread.features.friction.detection import Moment
 from reread.index.findings import instruction_changes
 from reread.index.sessions import SessionOutline
@@ -98,7 +98,7 @@ def changes(
     changed = [*_instructions(connection, history), *_first_seen("model", sessions), *_first_seen("version", sessions)]
     scales = _Scales(history, moments)
     found: list[TurningPoint] = []
-    shares: list[Share] = []
+    shares: list[SessionShare] = []
     for what, name, session, uuid, time in sorted(changed, key=lambda each: each[-1], reverse=True):
         if not is_now(session.id, time) or sum(each.what == what for each in found) >= _MOST_OF_A_SORT:
             continue

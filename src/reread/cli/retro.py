@@ -174,9 +174,8 @@ def _only_session(archive: Archive, path: Path) -> str:
 
 def _subject(args: options.Options, found: Retro) -> str:
     """The key under which the answer is kept: the period and the filters."""
-    narrowed = [f"{name}={getattr(args, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
     title = views.retro_report.title(found, options.make_view(args.config))
-    return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
+    return f"{title}{_narrowed(args)}"
 
 
 def _ask_doubtful(args: options.Options, archive: Archive, found: Retro) -> None:
@@ -248,7 +247,20 @@ def _look(args: options.Options, archive: Archive, found: Retro) -> None:
     archive.friction.note_look(news.fix)
 
 
-_NUMBERING = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "kind", "agents", "programs")
+_NUMBERING = (
+    "project",
+    "since",
+    "until",
+    "model",
+    "branch",
+    "tool",
+    "file",
+    "machine",
+    "kind",
+    "tagged",
+    "agents",
+    "programs",
+)
 """Options that decide which suggestions there are, and so their numbers."""
 
 

@@ -194,7 +194,7 @@ def poisson(count: int) -> tuple[float, float]:
     return low, more * (1 - 1 / (9 * more) + _Z / (3 * sqrt(more))) ** 3
 
 
-class Share(NamedTuple):
+class SessionShare(NamedTuple):
     """In how many of the sessions of a period something happened, and in how many of those it is compared with."""
 
     now: int
@@ -224,7 +224,7 @@ class Share(NamedTuple):
         return min(least, self.chance(min(both, self.sessions), 1))
 
 
-def verdicts(shares: Sequence[Share]) -> list[str | None]:
+def verdicts(shares: Sequence[SessionShare]) -> list[str | None]:
     """For each share `more` or `less`, if that is unlikely to be chance; else None.
 
     Sessions are counted, since the moments of one session come in bunches. Of many comparisons some differ by chance:
@@ -243,12 +243,12 @@ def verdicts(shares: Sequence[Share]) -> list[str | None]:
     ]
 
 
-def share_of_high(now: Sequence[float], before: Sequence[float]) -> Share:
+def share_of_high(now: Sequence[float], before: Sequence[float]) -> SessionShare:
     """How many sessions of each have a rate above the median of all."""
     every = sorted([*now, *before])
     median = every[(len(every) - 1) // 2] if every else 0.0
     high, high_before = (sum(rate > median for rate in rates) for rates in (now, before))
-    return Share(high, len(now), high_before, len(before))
+    return SessionShare(high, len(now), high_before, len(before))
 
 
 def _ways(of: int, chosen: int) -> float:

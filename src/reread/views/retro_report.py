@@ -57,7 +57,6 @@ PATTERNS = {
     "repeated_workflow": "done again",
     "after_edit": "run after edits",
     "failing_habit": "fails nearly always",
-    "waited_for": "waited for you",
     "read_again": "read again",
     "refused": "turned down again",
     "permission_toil": "permission asked again",

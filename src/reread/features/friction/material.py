@@ -22,7 +22,7 @@ from .command_lines import LOOKS, commands_in, lines_in, prefix_of
 from .detection import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
-from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
+from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
 from .stated import ShownInstructions, shown_in
 
 MOST_CHAINS = 120
@@ -56,13 +56,6 @@ _ONLY_NOW = lazy.pattern(
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
     r"|they (?:don't|never))\b"
 )
-_READS_IF_ALLOWED = {
-    *("file", "tree"),
-    *(f"jj {look}" for look in ("status", "st", "diff", "log", "show")),
-    *(f"gh {what} {look}" for what in ("pr", "issue", "run") for look in ("view", "list")),
-}
-"""Commands that change nothing, take no time by themselves, and need a rule: what reads files and what reads with git
-runs in every mode without one (the client's documentation of permissions, October 2026)."""
 
 
 class ReadFile(Struct, frozen=True, kw_only=True, gc=False):
@@ -107,15 +100,6 @@ class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
     refused: int = 0
 
 
-class OpenPermission(Struct, frozen=True, kw_only=True, gc=False):
-    """A permission that kept the agent waiting and was then given."""
-
-    rule: str
-    count: int
-    seconds: int
-    uuid: str
-
-
 class Material(Struct, frozen=True, kw_only=True):
     """The compact rows of a session. Each tuple can be a table of its own, keyed by the session."""
 
@@ -135,7 +119,6 @@ class Material(Struct, frozen=True, kw_only=True):
     """Whole command lines of the steps in chains."""
     ran: tuple[CountedPhrase, ...] = ()
     """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
-    waits: tuple[OpenPermission, ...] = ()
     read: tuple[ReadFile, ...] = ()
     """The largest files that were read whole."""
     shown: tuple[ShownInstructions, ...] = ()
@@ -159,7 +142,6 @@ def material_of(subject: ConversationUnderTest) -> Material:
             for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
         ),
         ran=_ran(subject),
-        waits=tuple(_waits(subject)),
         read=tuple(islice(_read(subject), MOST_READ)),
         shown=shown_in(subject, {step.name for step in steps}),
     )
@@ -326,24 +308,6 @@ def _permissions(subject: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
     return tuple(
         CountedPhrase(what=each.what, count=each.count, uuid=each.uuid, refused=refused[each.what]) for each in counted
     )
-
-
-_SHORTEST_WAIT = 30.0
-
-
-def _waits(subject: ConversationUnderTest) -> Iterator[OpenPermission]:
-    """Commands that only read and took their time: a permission was open. Nights count nothing, and neither do calls
-    that were made together with others, one of which may have been asked about."""
-    by_rule: dict[str, list[DetectedCall]] = {}
-    for call in subject.commands:
-        if prefix_of(call.command) not in _READS_IF_ALLOWED or len(lines_in(call.command)) != 1:
-            continue
-        is_alone = sum(other.message_id == call.message_id for other in subject.main_calls) == 1
-        if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked and is_alone:
-            by_rule.setdefault(rule_of(call), []).append(call)
-    for rule, calls in by_rule.items():
-        seconds = round(sum(call.seconds for call in calls))
-        yield OpenPermission(rule=rule, count=len(calls), seconds=seconds, uuid=calls[0].record.uuid or "")
 
 
 _NUMBERED = lazy.pattern(r"^\s*\d+(?:→|\t)", re.MULTILINE)

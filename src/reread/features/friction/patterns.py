@@ -17,7 +17,7 @@ from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
 from .detection import SHELLS, Cause, FrictionKind, Moment, quote
-from .material import CountedPhrase, Material, OpenPermission, ReadFile, rules_in
+from .material import CountedPhrase, Material, ReadFile, rules_in
 from .prompt_text import PackedSketches, Sketch, grouped
 
 FEWEST_SESSIONS = 3
@@ -39,8 +39,6 @@ class PatternKind(StrEnum):
     PERMISSION = "permission_toil"
     SHELL_LINE = "manual_step"
     TOOL_ERROR = "tool_error"
-    WAIT = "waited_for"
-    """A permission that kept the agent waiting and was always given."""
     READ_AGAIN = "read_again"
     """A file that many sessions of a project read whole."""
     REFUSAL = "refused"
@@ -226,9 +224,6 @@ class _Gathered:
         """Counts of whole command lines, by project and step."""
         self.projects: dict[str, str | None] = {}
         self.ran: Counter[str] = Counter()
-        self.waits: dict[str, list[tuple[str, OpenPermission]]] = {}
-        """By rule, with their sessions."""
-        self.refused: set[str] = set()
         self.read: dict[tuple[str | None, str], list[tuple[str, ReadFile]]] = {}
         """By project and path, with their sessions."""
         for each in materials:
@@ -248,11 +243,8 @@ class _Gathered:
         self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
             self.lines.setdefault((each.project, prefix_of(line.what)), Counter())[line.what] += line.count
-        for wait in each.waits:
-            self.waits.setdefault(wait.rule, []).append((session, wait))
         for file in each.read:
             self.read.setdefault((each.project, file.path), []).append((session, file))
-        self.refused.update(asked.what for asked in each.permissions if asked.refused)
         for counted in each.ran:
             self.ran[counted.what] += counted.count
             if " " in counted.what:
@@ -280,7 +272,6 @@ def find_patterns(
         *given.shell_lines.patterns(PatternKind.SHELL_LINE, 1, fewest),
         *_errors(events, given.ran, fewest),
         *_habits(events, given, fewest),
-        *_waited_for(given),
         *_read_again(given),
         *_refusals(events, fewest),
     ]
@@ -412,22 +403,6 @@ def _pattern(
         details=details,
         counts=_in_each(moment.session for moment in moments),
     )
-
-
-def _waited_for(given: _Gathered) -> Iterator[RepeatedPattern]:
-    for rule, waits in given.waits.items():
-        count = sum(wait.count for _, wait in waits)
-        if len(waits) >= _FEWEST_CORRECTED and count >= FEWEST_SESSIONS and rule not in given.refused:
-            yield RepeatedPattern(
-                kind=PatternKind.WAIT,
-                about=rule,
-                count=count,
-                sessions=tuple(session for session, _ in waits),
-                example=rule,
-                moments=tuple(PatternMoment(session=session, uuid=wait.uuid) for session, wait in waits),
-                details={"seconds": sum(wait.seconds for _, wait in waits)},
-                counts=tuple(wait.count for _, wait in waits),
-            )
 
 
 _FEWEST_READERS = 5

@@ -441,10 +441,12 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     if int(pattern.details.get("refused", 0)) or rule in _OWN_TOOLS or _RISKY.search(rule) is not None:
         return None
     title = f"Asked for {_times(pattern.count)} and granted each time: allow {rule}"
+    named = rule.partition("(")[2].removesuffix(":*)")
+    opens = f"; it opens every other `{named} …`, too" if rule.endswith(":*)") else ""
     made = _made(
         SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", "; none was refused"))
+    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", f"; none was refused{opens}"))
 
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
@@ -485,23 +487,6 @@ _CURES = {
     ),
 }
 """What a failure showed and the cure, by class."""
-
-
-def _wait(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
-    """Allows what kept the agent waiting, with what else that opens."""
-    made = _permission(pattern, basis)
-    if made is None:
-        return None
-    seconds = int(pattern.details["seconds"])
-    rule = pattern.about.partition("(")[2].removesuffix(":*)")
-    waited = f"{seconds / 3600:.1f} hours" if seconds >= _HOUR else f"{seconds / 60:.0f} minutes"
-    title = f"`{rule}` waited for you {_times(pattern.count)}, {waited} in all, and was then always allowed"
-    opens = f"; it opens every other `{rule} …`, too"
-    checked = _replayed(pattern.counts, "answered {} questions", opens)
-    return replace(made, title=title, checked=checked, worth=Worth(round(seconds / 60, 1), 0, "as measured"))
-
-
-_HOUR = 3600
 
 
 def _refusal(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
@@ -594,7 +579,6 @@ _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] 
     PatternKind.PERMISSION: _permission,
     PatternKind.TOOL_ERROR: _tool_error,
     PatternKind.HABIT: _habit,
-    PatternKind.WAIT: _wait,
     PatternKind.REFUSAL: _refusal,
 }
 

@@ -221,8 +221,8 @@ _NO_COMMAND = lazy.pattern(
 )
 """A shell's message that a program was not found."""
 _KNOWN_CAUSES = (
-    ("unknown_skill", lazy.pattern(r"Unknown skill: ([\w:.-]+)")),
-    ("unmatched_pattern", lazy.pattern(r"^(?:Exit code 1\n)?(?:\(eval\)|(zsh)):(?:\d+:)? no matches found: ")),
+    ("unknown_skill", re.compile(r"Unknown skill: ([\w:.-]+)")),
+    ("unmatched_pattern", re.compile(r"^(?:Exit code 1\n)?(?:\(eval\)|(zsh)):(?:\d+:)? no matches found: ")),
 )
 _SOON = 8
 """The number of calls after a failure that may do its work in another way."""

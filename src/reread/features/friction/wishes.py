@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from reread.features.activity import Rate, Share, verdicts
+from reread.features.activity import Rate, SessionShare, verdicts
 
 from .detection import FrictionKind, Moment
 from .material import Material
@@ -106,8 +106,6 @@ def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> i
         return sum(likeness(rule.sketch, _wanted(about)) >= ALIKE_RULES for rule in material.rules)
     if kind == PatternKind.RE_ASK:
         return sum(likeness(asked.sketch, _wanted(about)) >= ALIKE_PROMPTS for asked in material.prompts)
-    if kind == PatternKind.WAIT:
-        return sum(wait.count for wait in material.waits if wait.rule == about)
     if kind == PatternKind.READ_AGAIN:
         return sum(file.path in about.split("\n") for file in material.read)
     if kind in _COUNTED:
@@ -133,7 +131,7 @@ class AppliedOutcome(Struct, frozen=True, kw_only=True):
     applied: AppliedDraft
     before: Rate
     after: Rate
-    sessions: Share
+    sessions: SessionShare
     """In how many sessions it happened, after and before."""
 
     @property
@@ -163,5 +161,5 @@ class BreaksTally:
 
     def outcomes(self) -> Iterator[AppliedOutcome]:
         for each, (broken, prompts, with_any, sessions), (again, since, with_any_since, sessions_since) in self._counts:
-            share = Share(with_any_since, sessions_since, with_any, sessions)
+            share = SessionShare(with_any_since, sessions_since, with_any, sessions)
             yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(again, since), sessions=share)
