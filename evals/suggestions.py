@@ -1,9 +1,10 @@
 """Whether suggestions are worth pasting: `make eval` prints the share of them that a reader would take.
 
 Every draft that the recorded sessions of one repository, or the demonstration, lead to was judged by hand: is it true,
-is it useful, was it known already, would it do harm; by three readers. The second had not seen what the first said of
-the recorded ones; the third had seen no verdict, only the drafts and the transcripts. The labels name drafts by a
-digest and quote nothing.
+is it useful, was it known already, would it do harm; each by at least two readers. The second had not seen what the
+first said of the recorded ones; the third had seen no verdict, only the drafts and the transcripts. The fourth and the
+fifth are two readings by one hand: of the drafts as they are shown, then of the transcripts. The labels name drafts by
+a digest and quote nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import reread
-from measuring import kappa
 from prompts import CORPUS, LABELS, MORE
 from reread.archive import Archive
 from reread.features.friction.suggestions import MOST, Suggestion
@@ -53,11 +53,9 @@ def report(*, is_shown: bool) -> None:
     with JUDGED.open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
             judged.setdefault(row["reader"], {})[row["draft"]] = row
-    looked, found = 0, []
-    for _, made in drafts():
-        looked += 1
-        found += made
-    print(f"suggestions: {len(found)} drafts, of {len({each.owner for each in found})} of {looked} archives")
+    by_owner = dict(drafts())
+    found = [each for made in by_owner.values() for each in made]
+    print(f"suggestions: {len(found)} drafts, of {sum(map(bool, by_owner.values()))} of {len(by_owner)} archives")
     taken: dict[str, set[str]] = {}
     for reader, verdicts in judged.items():
         known = [verdicts[each.key] for each in found if each.key in verdicts]
@@ -70,12 +68,14 @@ def report(*, is_shown: bool) -> None:
             f"  {reader} reader: {len(taken[reader])} of {len(known)} worth pasting ({share:.2f}), {false} false,"
             f" {harmful} harmful"
         )
-    both = set.intersection(*taken.values())
-    print(f"  all readers: {len(both)} of {len(found)} worth pasting ({len(both) / max(1, len(found)):.2f})")
-    keys = [each.key for each in found]
-    print(
-        f"  first and third reader: kappa {kappa([(key in taken['first'], key in taken['third']) for key in keys]):.2f}"
-    )
+    asked = {each.key: [reader for reader in judged if each.key in judged[reader]] for each in found}
+    by_all = sum(len(said) > 1 and all(key in taken[reader] for reader in said) for key, said in asked.items())
+    print(f"  all readers of a draft: {by_all} of {len(found)} worth pasting ({by_all / max(1, len(found)):.2f})")
+    for owner, drafted in sorted(by_owner.items()):
+        taken_by = (
+            f"{sum(each.key in taken[reader] for reader in asked[each.key])}/{len(asked[each.key])}" for each in drafted
+        )
+        print(f"    {owner}: {', '.join(taken_by) or 'no draft'}")
     for each in found if is_shown else ():
         words = f"{each.key} {each.owner} {each.suggestion.title}\n{each.suggestion.draft}"
         print(f"\n{words}\n({each.suggestion.checked})")

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from reread.archive import Archive, Retro
 from reread.archive.answers import place_of
 from reread.archive.filters import Filter
-from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, Groups, ranked
+from reread.archive.friction_report import LEAST_CONFIDENCE, ORDERS, FrictionPeriod, Groups, ranked
 from reread.archive.friction_trends import TurningPoint
 from reread.errors import BadInput, UnknownSession
-from reread.features.activity import Rate, change, poisson
+from reread.features.activity import Rate, SessionShare, poisson, share_of_high, verdicts
 from reread.features.friction import Cause, FrictionKind, Loss, Moment
 from reread.testing import a_prompt, a_reply, a_session, a_tool_call, a_tool_result
 from reread.views.retro_report import retro_lines
@@ -65,7 +65,9 @@ def test_the_example_of_a_kind_can_be_opened_and_is_sure_before_it_is_dear() -> 
     dear_and_unsure, dear_and_nowhere = a_correction("a", 0.6, 9), a_correction(None, 0.97, 9)
     sure_and_cheap, sure = a_correction("b", 0.97, 1), a_correction("c", 0.96, 2)
     moments = [dear_and_unsure, dear_and_nowhere, sure_and_cheap, sure]
-    (group,) = Groups(moments, 10, [], 0, "hurt").by(lambda event: (event.kind, None))
+    (group,) = Groups(FrictionPeriod(moments, 10, frozenset()), FrictionPeriod([], 0, frozenset()), "hurt").by(
+        lambda event: (event.kind, None)
+    )
     assert group.example is sure
 
 
@@ -97,24 +99,35 @@ def test_a_count_lies_between_the_exact_limits_of_poisson(count: int, low: float
 
 
 def test_a_change_is_told_only_where_it_is_more_than_chance() -> None:
-    assert change(Rate(30, 100), Rate(10, 100)) == "more"
-    assert change(Rate(10, 100), Rate(30, 100)) == "less"
-    assert change(Rate(3, 100), Rate(2, 100)) is None
-    assert change(Rate(3, 100), Rate(0, 0)) is None
-    assert change(Rate(1, 52), Rate(0, 235)) is None, "chance does that 18 times in 100"
+    assert verdicts([SessionShare(10, 12, 2, 20)]) == ["more"]
+    assert verdicts([SessionShare(0, 12, 15, 20)]) == ["less"]
+    assert verdicts([SessionShare(3, 12, 2, 20)]) == [None]
+    assert verdicts([SessionShare(1, 1, 3, 50)]) == [None], "one session in which much happened"
+    assert verdicts([SessionShare(3, 10, 0, 0), SessionShare(0, 0, 3, 10)]) == [None, None]
 
 
-@pytest.mark.parametrize("now", range(0, 31, 3))
-@pytest.mark.parametrize(("before", "exposure"), [(0, 10), (7, 60), (40, 200)])
-def test_chance_is_what_the_binomial_distribution_says(now: int, before: int, exposure: int) -> None:
-    both, share = now + before, Fraction(exposure, exposure + 100)
+def test_of_many_comparisons_one_that_chance_makes_in_some_is_not_told() -> None:
+    rare = SessionShare(3, 10, 0, 40)
+    assert verdicts([rare]) == ["more"]
+    assert verdicts([rare] * 20) == [None] * 20
+    assert verdicts([rare, *[SessionShare(0, 10, 1, 40)] * 20])[0] == "more", "what one session has could tell nothing"
+
+
+@pytest.mark.parametrize("now", range(0, 13, 3))
+@pytest.mark.parametrize(("before", "sessions"), [(0, 10), (7, 30), (12, 12)])
+def test_chance_is_what_dealing_out_the_sessions_gives(now: int, before: int, sessions: int) -> None:
+    share, both, every = SessionShare(now, 12, before, sessions), now + before, 12 + sessions
 
     def likely(numbers: Iterable[int]) -> float:
-        return float(sum(comb(both, each) * share**each * (1 - share) ** (both - each) for each in numbers))
+        return float(sum(Fraction(comb(both, n) * comb(every - both, 12 - n), comb(every, 12)) for n in numbers))
 
-    more, less = likely(range(now, both + 1)), likely(range(now + 1))
-    expected = None if both == 0 else "more" if more <= 0.025 else "less" if less <= 0.025 else None
-    assert change(Rate(now, exposure), Rate(before, 100)) == expected
+    assert share.chance(now, 1) == pytest.approx(likely(range(now, min(both, 12) + 1)))
+    assert share.chance(now, -1) == pytest.approx(likely(range(max(0, both - sessions), now + 1)))
+
+
+def test_sessions_count_as_high_above_the_median_of_both_times() -> None:
+    assert share_of_high([0.5, 0.9, 0.0], [0.0, 0.0, 0.1]) == SessionShare(2, 3, 1, 3)
+    assert share_of_high([], []) == SessionShare(0, 0, 0, 0)
 
 
 def test_nothing_can_be_said_of_nothing() -> None:
@@ -214,8 +227,11 @@ def test_a_changed_instruction_file_has_a_before_and_an_after_of_its_own_project
     ids = [f"{number}0000000-1111-4222-8333-444455556666" for number in range(8)]
     for number, name in enumerate(ids[:4]):  # trouble before, none after
         write(troubled(name), tmp_path / "projects", f"2026-05-0{number + 1}")
-    calm = [a_prompt(f"look at part {number} of it") for number in range(12)]
+    calm = [a_prompt(f"look at part {number} of it") for number in range(3)]
     write(a_session(*an_edit("/home/ann/app/CLAUDE.md"), *calm, id=ids[4]), tmp_path / "projects", "2026-05-10")
+    for number in range(1, 6):
+        later = a_session(*calm, id=f"c{number}{ids[0][2:]}", cwd="/home/ann/app")
+        write(later, tmp_path / "projects", f"2026-05-1{number + 1}")
     write(troubled(ids[5], cwd="/home/ann/shop"), tmp_path / "projects", "2026-05-11")
     with an_archive(tmp_path) as archive:
         [changed] = archive.friction.retro().changes
@@ -224,20 +240,22 @@ def test_a_changed_instruction_file_has_a_before_and_an_after_of_its_own_project
     assert changed.uuid is not None
     assert changed.before.exposure == 12
     assert changed.before.count <= moments
-    assert (changed.after, changed.change) == (Rate(0, 12), "less")
+    assert (changed.after, changed.change) == (Rate(0, 18), "less")
 
 
 def test_a_new_model_is_held_against_what_was_used_before(tmp_path: Path) -> None:
     for number in range(4):
         write(troubled(f"{number}0000000-1111-4222-8333-444455556666"), tmp_path / "projects", f"2026-05-0{number + 1}")
-    calm = [each for number in range(12) for each in (a_prompt(f"part {number}"), a_reply("ok", model="claude-new-9"))]
-    write(a_session(*calm, id=ONE, version="2.9.0"), tmp_path / "projects", "2026-05-12")
+    calm = [each for number in range(3) for each in (a_prompt(f"part {number}"), a_reply("ok", model="claude-new-9"))]
+    for number in range(5):
+        later = a_session(*calm, id=f"c{number}{ONE[2:]}", version="2.9.0")
+        write(later, tmp_path / "projects", f"2026-05-1{number + 2}")
     with an_archive(tmp_path) as archive:
         changes = {each.what: each for each in archive.friction.retro().changes}
     assert {what: each.name for what, each in changes.items()} == {"model": "claude-new-9", "version": "2.9.0"}
     assert (changes["model"].before.exposure, changes["model"].after, changes["model"].change) == (
         12,
-        Rate(0, 12),
+        Rate(0, 15),
         "less",
     )
 

@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
             a_tool_call("Bash", {"command": "npm run lint"}),
             a_tool_result("ok", permissionDecision=granted),
             a_reply("Written."),
-            a_prompt(f"{RULE}, please"),
+            a_prompt(f"no, {RULE}, please"),
             a_reply("You're right, I removed it."),
             id=f"0000000{number}-0000-4000-8000-000000000000",
             cwd=str(folder),
@@ -186,6 +186,25 @@ def test_one_screen_since_the_last_look_has_the_fix_once_and_is_quiet_then(
     assert project.is_dir()
 
 
+def test_the_command_that_applies_has_the_filters_that_number_suggestions(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert retro(tmp_path, "--suggestions", "--project", project.name, "--since", "2026-01-01") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "`reread retro apply N --project app --since 2026-01-01` shows" in said
+    assert "last on 2026-02-03" in said
+    assert retro(tmp_path, "--since", "last", "--project", "app") == 0
+    assert "`reread retro apply 1 --project app`, " in " ".join(capsys.readouterr().out.split())
+    failed = a_tool_result("Exit code 2\nbroken", is_error=True)
+    months_later = a_session(
+        a_prompt("build it"), a_tool_call("Bash", {"command": "make"}), failed, a_reply("no"), cwd=str(project)
+    )
+    write(months_later, tmp_path / "claude" / "projects", "2026-05-01")
+    assert retro(tmp_path, "--since", "last", "--project", "app") == 0
+    assert "retro apply" not in capsys.readouterr().out, "what last happened months before the newest moment"
+
+
 def test_a_rule_that_was_applied_is_judged_by_its_own_breaks_and_can_be_undone(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,9 +213,9 @@ def test_a_rule_that_was_applied_is_judged_by_its_own_breaks_and_can_be_undone(
     number = number_of("memory", suggestions(tmp_path, capsys))
     assert retro(tmp_path, "apply", number, "--yes") == 0
     year = datetime.now(UTC).year + 1
-    for day in range(1, 4):
+    for day in range(1, 10):
         session = a_session(
-            *(part for _ in range(9) for part in (a_prompt("go on with the parser"), a_reply("Done."))),
+            *(part for _ in range(3) for part in (a_prompt("go on with the parser"), a_reply("Done."))),
             id=f"0000001{day}-0000-4000-8000-000000000000",
             cwd=str(project),
         )
@@ -255,7 +274,7 @@ def test_answers_about_doubtful_guesses_leave_out_what_was_wrong_and_move_the_th
     assert retro(tmp_path, "--doubtful") == 0
     asked = capsys.readouterr().out.splitlines()
     assert len(asked) == 3
-    assert all("correction: “never use sleeps in the tests, please”" in line for line in asked)
+    assert all("correction: “no, never use sleeps in the tests, please”" in line for line in asked)
     with Archive(tmp_path / "home", [tmp_path / "claude"]) as archive:
         for each in archive.friction.doubtful(archive.friction.retro()):
             archive.friction.answer(each, is_right=False)

@@ -170,15 +170,18 @@ def test_arguments_of_unexpected_types_are_no_reason_to_fail() -> None:
 
 
 def test_time_lost_has_no_wait_for_a_person_in_it() -> None:
-    """The edit stood open for over an hour until a person allowed it; the rest took six minutes and two seconds."""
+    """The edit stood open for over an hour until a person allowed it, and a look at a file for a minute and a half; the
+    rest took one second, five minutes, a minute and ten seconds. What the next attempt takes is not lost."""
     session = build(
         a_prompt("a", timestamp="2026-02-01T09:00:00Z"),
         a_reply(a_tool_call("Bash", {"command": "make"}), timestamp="2026-02-01T09:00:01Z"),
         a_tool_result("Exit code 2\nbroken", is_error=True, timestamp="2026-02-01T09:00:02Z"),
         a_reply(a_tool_call("Edit", {"file_path": "/a"}), timestamp="2026-02-01T09:05:02Z"),
         a_tool_result("ok", timestamp="2026-02-01T10:15:02Z"),
-        a_reply(a_tool_call("Bash", {"command": "make"}), timestamp="2026-02-01T10:16:02Z"),
-        a_tool_result("ok", timestamp="2026-02-01T10:16:04Z"),
+        a_reply(a_tool_call("Bash", {"command": "sed -n 7p /a | xxd"}), timestamp="2026-02-01T10:16:02Z"),
+        a_tool_result("ok", timestamp="2026-02-01T10:17:32Z"),
+        a_reply(a_tool_call("Bash", {"command": "make"}), timestamp="2026-02-01T10:17:42Z"),
+        a_tool_result("ok", timestamp="2026-02-01T10:18:42Z"),
     )
     (event,) = errors(session)
-    assert event.loss.seconds == 300 + 60 + 2
+    assert event.loss.seconds == 1 + 300 + 60 + 10

@@ -328,6 +328,45 @@ def test_a_formatter_run_after_edits_becomes_a_hook() -> None:
     found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
     (suggestion,) = suggested(found, SuggestionKind.HOOK)
     assert json.loads(suggestion.draft)["hooks"]["PostToolUse"][0]["matcher"] == "Edit|Write|MultiEdit"
+    beside = sessions(*edit("/a.py", "x", "y"), *bash("ruff format . && pytest -q | tail -3"), a_reply("ok"))
+    assert not suggested(beside, SuggestionKind.HOOK), "the tests would be run all the same"
+
+
+def test_what_a_few_sessions_of_a_project_do_by_hand_becomes_no_hook() -> None:
+    found = sessions(*edit("/a.py", "x", "y"), *bash("ruff format ."), a_reply("ok"))
+    repeated = find_patterns([each.material for each in found])
+    sessions_of = {count: Basis(projects={f"s{n}": "/app" for n in range(count)}) for count in (12, 13)}
+    assert suggest(repeated, (), sessions_of[12])
+    assert not suggest(repeated, (), sessions_of[13])
+
+
+def test_what_one_project_forbids_another_may_need() -> None:
+    found = [
+        find(a_session(a_prompt(f"task {n}"), *edit("/a.py", "x", "y"), *bash("ruff format ."), id=f"s{n}").build())
+        for n in range(6)
+    ]
+    repeated = find_patterns([each.material for each in found])
+    projects = {f"s{n}": "/app" if n < 3 else "/shop" for n in range(6)}
+    (for_both,) = suggest(repeated, (), Basis(projects=projects))
+    assert for_both.project is None
+    forbidden = {"/app": Stated(memory=(("CLAUDE.md", "Use black instead of ruff.", None),)), "": Stated()}
+    (for_one,) = suggest(repeated, (), Basis(projects=projects, stated=forbidden))
+    assert (for_one.project, for_one.sessions) == ("/shop", 3)
+
+
+def test_steps_that_a_document_states_which_sessions_read_are_no_skill() -> None:
+    steps = bash("cargo fmt --all", "cargo clippy --all-targets", "cargo test --locked")
+    stated = tool("Read", {"file_path": "/app/notes/flow.md"}, "1\tRun cargo fmt, cargo clippy and cargo test.\n2\tHi")
+
+    def skills(*parts: Part) -> list[Suggestion]:
+        found = [find(a_session(a_prompt("go"), *parts, id=f"s{n}", cwd="/app").build()) for n in range(4)]
+        shown = [each for one in found for each in one.material.shown]
+        basis = Basis(projects={f"s{n}": "/app" for n in range(4)}, stated={"/app": with_shown(Stated(), shown)})
+        made = suggest(find_patterns([each.material for each in found]), (), basis)
+        return [each for each in made if each.kind is SuggestionKind.SKILL]
+
+    assert skills(*steps)
+    assert not skills(*stated, *steps)
 
 
 def decided(command: str, decision: str) -> list[Part]:
@@ -340,24 +379,6 @@ def test_a_permission_granted_again_and_again_becomes_a_rule() -> None:
     (suggestion,) = suggested(sessions(*decided("npm run lint", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
     assert json.loads(suggestion.draft) == {"permissions": {"allow": ["Bash(npm run lint:*)"]}}
     assert suggestion.place == ".claude/settings.json"
-
-
-def held_up(command: str, minutes: int) -> list[Part]:
-    return [
-        a_reply(a_tool_call("Bash", {"command": command}), timestamp="2026-02-01T09:00:00Z"),
-        a_tool_result("ok", timestamp=f"2026-02-01T09:{minutes:02}:00Z"),
-    ]
-
-
-def test_a_read_that_waited_for_a_permission_becomes_the_narrowest_rule() -> None:
-    found = sessions(*held_up("git log -3", 20), *held_up("git log --oneline", 10), a_reply("ok"), count=4)
-    (suggestion,) = suggested(found, SuggestionKind.PERMISSION)
-    assert json.loads(suggestion.draft) == {"permissions": {"allow": ["Bash(git log:*)"]}}
-    assert suggestion.title == "`git log` waited for you 8 times, 2.0 hours in all, and was then always allowed"
-    assert suggestion.checked.endswith("answered 2 questions; it opens every other `git log …`, too")
-    assert not suggested(sessions(*held_up("sed -i s/a/b/ x", 20), a_reply("ok"), count=4), SuggestionKind.PERMISSION)
-    night = sessions(*held_up("git log -3", 20), *decided("git log -3", "reject"), a_reply("ok"), count=4)
-    assert not suggested(night, SuggestionKind.PERMISSION)
 
 
 def test_what_a_person_turns_down_again_and_again_is_shown_first() -> None:
@@ -391,6 +412,28 @@ def test_nothing_is_denied_for_good_and_what_is_risky_or_was_once_refused_is_nev
     assert not suggested(sessions(*decided("git push", "accept"), a_reply("ok")), SuggestionKind.PERMISSION)
     mixed = [*decided("npm run lint", "accept"), *decided("npm run lint", "reject")]
     assert not suggested(sessions(*mixed, a_reply("ok")), SuggestionKind.PERMISSION)
+
+
+NO_SKILL = tool("Skill", {"skill": "commit"}, "<tool_use_error>Unknown skill: commit</tool_use_error>", failed=True)
+
+
+def test_a_skill_that_does_not_exist_is_told_unless_it_is_listed_by_now() -> None:
+    found = sessions(*NO_SKILL, a_reply("ok"))
+    assert memories(found) == ["- There is no skill `commit`: do what the word says yourself."]
+    events = [event for each in found for event in each.events]
+    every = find_patterns([each.material for each in found], events)
+    assert suggest(every, events, Basis(stated={"": Stated(commands=frozenset({"review"}))}))
+    assert not suggest(every, events, Basis(stated={"": Stated(commands=frozenset({"commit"}))}))
+
+
+def test_a_pattern_that_stops_the_line_in_zsh_is_one_cause_whatever_program_was_to_run() -> None:
+    said = "Exit code 1\n(eval):1: no matches found: notes/*-PLAN.md"
+    stopped = [
+        [a_prompt("go"), *tool("Bash", {"command": f"{program} notes/*-PLAN.md"}, said, failed=True)]
+        for program in ("ls", "cat", "grep x")
+    ]
+    (draft,) = memories([find(a_session(*parts, id=f"s{n}").build()) for n, parts in enumerate(stopped)])
+    assert draft.startswith("- The shell is zsh: a pattern that matches no file stops the whole line, even with")
 
 
 NO_GO = tool("Bash", {"command": "go test ./..."}, "Exit code 127\nzsh: command not found: go", failed=True)

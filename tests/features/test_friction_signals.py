@@ -302,6 +302,13 @@ def test_a_command_that_took_longer_than_any_may_waited_for_somebody() -> None:
     assert event.evidence == "Bash waited for you 150 minutes"
 
 
+def test_calls_of_one_message_waited_once() -> None:
+    edit, read = a_tool_call("Edit", {"file_path": "/a"}, id="e"), a_tool_call("Bash", {"command": "ls"}, id="b")
+    late = [a_tool_result("ok", of=each, timestamp="2026-01-05T11:30:00.000Z") for each in "eb"]
+    (event,) = of(FrictionKind.STALL, build(a_prompt("a"), a_reply(edit, read), *late))
+    assert event.evidence == "Edit waited for you 150 minutes"
+
+
 def test_a_call_of_a_server_may_take_long_by_itself() -> None:
     late = a_tool_result("ok", timestamp="2026-01-05T09:20:00.000Z")
     (event,) = of(FrictionKind.STALL, build(a_prompt("a"), a_tool_call("mcp__a__b", {}), late))

@@ -17,7 +17,9 @@ BROKEN = "error: unrecognized subcommand 'bun'"
 
 def a_day(number: int, *parts: Entry | ContentBlock, folder: Path) -> None:
     """A session of ten prompts on a day of its own."""
-    prompts = [part for _ in range(10) for part in (a_prompt("go on with the parser"), *parts, a_reply("ok"))]
+    prompts = [
+        part for _ in range(10) for part in (a_prompt("go on with the parser of ledger entries"), *parts, a_reply("ok"))
+    ]
     write(a_session(*prompts, id=f"0000000{number}-0000-4000-8000-000000000000"), folder, f"2026-02-{number + 1:02}")
 
 

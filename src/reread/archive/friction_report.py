@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from reread.errors import BadInput, printable
-from reread.features.activity import Rate, change
+from reread.features.activity import Rate, SessionShare, verdicts
 from reread.features.friction.detection import PRINTED_NAMES, Cause, FrictionKind, Moment, money_of
 from reread.features.friction.material import AskedPrompt, Material, Rule
 from reread.features.friction.patterns import PatternKind, RepeatedPattern, find_patterns
@@ -257,7 +257,7 @@ class _Retrospect:
         events = sorted((event for _, event in own), key=_by_time, reverse=True)
         earlier = [event for number, event in self._moments if self._is_before(number, event.time)]
         before = self._typed_before()
-        groups = Groups(events, len(typed), earlier, len(before), ask.by)
+        groups = Groups(self._period(events, typed), self._period(earlier, before), ask.by)
         basis = self._basis(patterns)
         return Retro(
             since=ask.filters.since,
@@ -281,8 +281,14 @@ class _Retrospect:
             applied=[*self._tally.outcomes()][::-1],
             spared=self._spared,
             homes=_homes(events, patterns),
-            gone=tuple(_gone(events, len(typed), earlier, len(before))),
+            gone=tuple(groups.gone()),
             waiting=self._waiting(),
+        )
+
+    def _period(self, events: Sequence[Moment], typed: Sequence[Typed]) -> FrictionPeriod:
+        known = self._history.sessions
+        return FrictionPeriod(
+            events, len(typed), frozenset(known[number].uuid for number in {each.session for each in typed})
         )
 
     def _waiting(self) -> int:
@@ -400,7 +406,8 @@ class _Retrospect:
         named = {projects.get(session) for pattern in patterns for session in pattern.sessions}
         on_disk = self._ask.stated or (lambda _: Stated())
         stated = {each or "": with_shown(on_disk(each), self._shown.get(each, ())) for each in {*named, None}}
-        return Basis(projects=projects, stated=stated)
+        began = {each.uuid: moment(each.started) for each in self._history.sessions.values()}
+        return Basis(projects=projects, began=began, stated=stated)
 
     def _outcomes(self, numbers: Collection[int]) -> Outcomes:
         endings = findings.endings_of(self._connection, numbers)
@@ -416,64 +423,77 @@ class _Retrospect:
         )
 
 
-def _gone(
-    events: Sequence[Moment], prompts: int, earlier: Sequence[Moment], prompts_before: int
-) -> Iterator[tuple[FrictionKind, Rate]]:
-    now = {event.kind for event in events}
-    for kind, number in Counter(event.kind for event in earlier).most_common():
-        before = Rate(number, prompts_before)
-        if kind not in now and change(Rate(0, prompts), before) == "less":
-            yield kind, before
+class FrictionPeriod(NamedTuple):
+    """What was found in some time, and what was typed in it."""
+
+    events: Sequence[Moment]
+    prompts: int
+    sessions: frozenset[str]
+    """Those in which something was typed."""
+
+    def with_any(self, moments: Iterable[Moment]) -> int:
+        return len(self.sessions & {event.session for event in moments})
+
+
+_Name = tuple[FrictionKind, str | None]
 
 
 class Groups:
     """Groups moments, and compares each group with the same group before the period."""
 
-    def __init__(
-        self, events: Sequence[Moment], prompts: int, earlier: Sequence[Moment], prompts_before: int, order: str
-    ) -> None:
-        self._events, self._prompts = events, prompts
-        self._earlier, self._before = earlier, prompts_before
-        self._order = order
-        self._seconds = sum(event.loss.seconds or 0.0 for event in events)
-        self._nanodollars = sum(event.loss.nanodollars or 0 for event in events)
+    def __init__(self, now: FrictionPeriod, before: FrictionPeriod, order: str) -> None:
+        self._now, self._before, self._order = now, before, order
+        self._seconds = sum(event.loss.seconds or 0.0 for event in now.events)
+        self._nanodollars = sum(event.loss.nanodollars or 0 for event in now.events)
 
-    def by(self, name: Callable[[Moment], tuple[FrictionKind, str | None]]) -> list[FrictionGroup]:
+    def by(self, name: Callable[[Moment], _Name]) -> list[FrictionGroup]:
         """Groups of moments with the same name, ranked by the order asked for."""
-        before: dict[tuple[FrictionKind, str | None], int] = {}
-        for event in self._earlier:
-            before[name(event)] = before.get(name(event), 0) + 1
-        found: dict[tuple[FrictionKind, str | None], list[Moment]] = {}
-        for event in self._events:
-            found.setdefault(name(event), []).append(event)
+        before, found = _named(self._before.events, name), _named(self._now.events, name)
+        shares = [self._share(same, before.get(key, ())) for key, same in found.items()]
+        verdict_on = dict(zip(found, verdicts(shares), strict=True))
         groups = [
-            self._group(*key, same, before.get(key, 0) if key[0] is not FrictionKind.REPEATED_INSTRUCTION else None)
+            self._group(*key, same, None, None)
+            if key[0] is FrictionKind.REPEATED_INSTRUCTION  # looked for only in the sessions of the period
+            else self._group(*key, same, len(before.get(key, ())), verdict_on[key])
             for key, same in found.items()
         ]
         return ranked(groups, self._order)
 
+    def gone(self) -> Iterator[tuple[FrictionKind, Rate]]:
+        """Kinds that the period has none of, with their rates before, where chance does not explain it."""
+        now = {event.kind for event in self._now.events}
+        past = (event for event in self._before.events if event.kind not in now)
+        before = _named(past, lambda event: (event.kind, None))
+        shares = [self._share((), same) for same in before.values()]
+        for ((kind, _), same), verdict in zip(before.items(), verdicts(shares), strict=True):
+            if verdict is not None:
+                yield kind, Rate(len(same), self._before.prompts)
+
+    def _share(self, now: Iterable[Moment], before: Iterable[Moment]) -> SessionShare:
+        sessions, sessions_before = len(self._now.sessions), len(self._before.sessions)
+        return SessionShare(self._now.with_any(now), sessions, self._before.with_any(before), sessions_before)
+
     def causes(self) -> dict[Cause, FrictionGroup | None]:
         found: dict[Cause, FrictionGroup | None] = {}
         for cause in Cause:
-            same = [event for event in self._events if event.cause is cause]
-            before = sum(event.cause is cause for event in self._earlier)
-            past = before if cause is not Cause.PROMPT else None
-            found[cause] = self._group(same[0].kind, None, same, past) if same else None
+            same = [event for event in self._now.events if event.cause is cause]
+            before = [event for event in self._before.events if event.cause is cause]
+            past = None if cause is Cause.PROMPT else len(before)
+            verdict = None if past is None else verdicts([self._share(same, before)])[0]
+            found[cause] = self._group(same[0].kind, None, same, past, verdict) if same else None
         return found
 
     def _group(
-        self, kind: FrictionKind, about: str | None, same: Sequence[Moment], before: int | None
+        self, kind: FrictionKind, about: str | None, same: Sequence[Moment], before: int | None, verdict: str | None
     ) -> FrictionGroup:
-        """`before` is None for repeated instructions, which are looked for only in the sessions of the period."""
         seconds = sum(event.loss.seconds or 0.0 for event in same)
         nanodollars, unpriced = money_of(event.loss for event in same)
         causes: dict[str, int] = {}
         for event in same:
             causes[event.cause.value] = causes.get(event.cause.value, 0) + 1
-        rate = Rate(len(same), self._prompts)
-        past = Rate(before, self._before) if self._before and before is not None else None
+        past = Rate(before, self._before.prompts) if self._before.prompts and before is not None else None
         shares = (
-            len(same) / len(self._events),
+            len(same) / len(self._now.events),
             seconds / self._seconds if self._seconds else 0.0,
             (nanodollars or 0) / self._nanodollars if self._nanodollars else 0.0,
         )
@@ -488,11 +508,18 @@ class Groups:
             unpriced=unpriced,
             hurt=round(sum(shares) / 3, 4),
             causes=causes,
-            rate=rate,
+            rate=Rate(len(same), self._now.prompts),
             before=past,
-            change=change(rate, past) if past is not None else None,
+            change=verdict if past is not None else None,
             example=max(same, key=shown_first),
         )
+
+
+def _named(events: Iterable[Moment], name: Callable[[Moment], _Name]) -> dict[_Name, list[Moment]]:
+    found: dict[_Name, list[Moment]] = {}
+    for event in events:
+        found.setdefault(name(event), []).append(event)
+    return found
 
 
 _MEASURES: dict[str, Callable[[FrictionGroup], float]] = {

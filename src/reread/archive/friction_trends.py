@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from reread.features.activity import Rate, change
+from reread.features.activity import Rate, SessionShare, share_of_high, verdicts
 from reread.features.friction.detection import Moment
 from reread.index.findings import instruction_changes
 from reread.index.sessions import SessionOutline
@@ -97,12 +98,15 @@ def changes(
     changed = [*_instructions(connection, history), *_first_seen("model", sessions), *_first_seen("version", sessions)]
     scales = _Scales(history, moments)
     found: list[TurningPoint] = []
+    shares: list[SessionShare] = []
     for what, name, session, uuid, time in sorted(changed, key=lambda each: each[-1], reverse=True):
         if not is_now(session.id, time) or sum(each.what == what for each in found) >= _MOST_OF_A_SORT:
             continue
         past, present = scales.around(what, name)
-        before, after = past.rate(time - SPAN, time), present.rate(time, time + SPAN)
+        before, rates_before = past.rates(time - SPAN, time)
+        after, rates_after = present.rates(time, time + SPAN)
         if min(before.exposure, after.exposure) >= _FEWEST_PROMPTS:
+            shares.append(share_of_high(rates_after, rates_before))
             found.append(
                 TurningPoint(
                     what=what,
@@ -112,10 +116,10 @@ def changes(
                     uuid=uuid,
                     before=before,
                     after=after,
-                    change=change(after, before),
+                    change=None,
                 )
             )
-    return found
+    return [replace(each, change=verdict) for each, verdict in zip(found, verdicts(shares), strict=True)]
 
 
 _Told = tuple[str, str, SessionOutline, str | None, datetime]
@@ -158,12 +162,19 @@ class _Scale:
     """The times of prompts and moments, in order, to compute rates from."""
 
     def __init__(self) -> None:
-        self.prompts: list[int] = []
-        self.moments: list[datetime] = []
+        self.prompts: list[tuple[int, int]] = []
+        """Times with their sessions."""
+        self.moments: list[tuple[int, int]] = []
 
-    def rate(self, since: datetime, until: datetime) -> Rate:
-        found = bisect_left(self.moments, until) - bisect_left(self.moments, since)
-        return Rate(found, bisect_left(self.prompts, not_before(until)) - bisect_left(self.prompts, not_before(since)))
+    def rates(self, since: datetime, until: datetime) -> tuple[Rate, list[float]]:
+        """The rate of a time, and that of each of its sessions."""
+        first, end = (not_before(since), -1), (not_before(until), -1)
+        prompts, moments = (
+            each[bisect_left(each, first) : bisect_left(each, end)] for each in (self.prompts, self.moments)
+        )
+        found = Counter(session for _, session in moments)
+        asked = Counter(session for _, session in prompts)
+        return Rate(len(moments), len(prompts)), [found[session] / count for session, count in asked.items()]
 
 
 class _Scales:
@@ -197,10 +208,10 @@ class _Scales:
         """The scale of some sessions, or of all."""
         scale, typed = _Scale(), self._history.typed
         scale.prompts = sorted(
-            [time for time, number in typed if time is not None and (chosen is None or number in chosen)]
+            (time, number) for time, number in typed if time is not None and (chosen is None or number in chosen)
         )
         scale.moments = sorted(
-            event.time
+            (not_before(event.time), number)
             for number, event in self._moments
             if event.time is not None and (chosen is None or number in chosen)
         )

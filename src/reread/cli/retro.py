@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 
 from reread import archive as archives
@@ -151,7 +153,8 @@ def _show(args: options.Options, archive: Archive, found: Retro) -> None:
     )
     if args.ask_claude and answer is None:
         return
-    lines = views.retro_report.markdown_lines if args.format == "markdown" else views.retro_report.retro_lines
+    in_terminal = partial(views.retro_report.retro_lines, narrowed=_narrowed(args))
+    lines = views.retro_report.markdown_lines if args.format == "markdown" else in_terminal
     asked = {"asked_claude": None if answer is None else views.summary.asked_document(answer)}
     args.print_answer(
         lambda: {**views.retro_report.retro_document(found, args.limit, only_suggestions=args.suggestions), **asked},
@@ -171,9 +174,8 @@ def _only_session(archive: Archive, path: Path) -> str:
 
 def _subject(args: options.Options, found: Retro) -> str:
     """The key under which the answer is kept: the period and the filters."""
-    narrowed = [f"{name}={getattr(args, name)}" for name in ("project", "kind", "model", "machine", "tagged")]
     title = views.retro_report.title(found, options.make_view(args.config))
-    return " ".join([title, *(each for each in narrowed if not each.endswith("=None"))])
+    return f"{title}{_narrowed(args)}"
 
 
 def _ask_doubtful(args: options.Options, archive: Archive, found: Retro) -> None:
@@ -239,10 +241,37 @@ def _look(args: options.Options, archive: Archive, found: Retro) -> None:
     last = archive.friction.last_look()
     whole = archive.friction.retro(options.make_filter(args), timezone=args.config.timezone)
     view = options.make_view(args.config)
-    news = views.retro_news.News(found, whole, last[1] if last else None)
+    news = views.retro_news.News(found, whole, last[1] if last else None, _narrowed(args))
     is_markdown = args.format == "markdown"
     options.print_lines((views.retro_news.news_markdown if is_markdown else views.retro_news.news_lines)(news, view))
-    archive.friction.note_look(whole.suggestions[0] if whole.suggestions else None)
+    archive.friction.note_look(news.fix)
+
+
+_NUMBERING = (
+    "project",
+    "since",
+    "until",
+    "model",
+    "branch",
+    "tool",
+    "file",
+    "machine",
+    "kind",
+    "tagged",
+    "agents",
+    "programs",
+)
+"""Options that decide which suggestions there are, and so their numbers."""
+
+
+def _narrowed(args: options.Options) -> str:
+    """Those of them that were given, as they are typed."""
+    words: list[str] = []
+    for name in _NUMBERING:
+        given = getattr(args, name)
+        for each in given if isinstance(given, list) else [given]:
+            words += [f"--{name}", *([each] if isinstance(each, str) else [])] if each else []
+    return f" {shlex.join(words)}" if words else ""
 
 
 _APPLY, _DISMISS, _UNDO = "apply", "dismiss", "undo"

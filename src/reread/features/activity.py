@@ -7,11 +7,12 @@ branch was rewound later.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import accumulate
-from math import exp, lgamma, log, log1p, sqrt
+from math import exp, lgamma, sqrt
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -164,7 +165,6 @@ def timed_turns(records: Iterable[Record]) -> Iterator[TimedTurn | None]:
 _Z = 1.959964
 """Leaves one fortieth on each side of a normal distribution."""
 _ONE_SIDE = 1 / 40
-_NEGLIGIBLE = 1e-9
 
 
 class Rate(Struct, frozen=True):
@@ -194,32 +194,66 @@ def poisson(count: int) -> tuple[float, float]:
     return low, more * (1 - 1 / (9 * more) + _Z / (3 * sqrt(more))) ** 3
 
 
-def change(now: Rate, before: Rate) -> str | None:
-    """`more` or `less` if the two rates differ by more than is likely by chance; else None.
+class SessionShare(NamedTuple):
+    """In how many of the sessions of a period something happened, and in how many of those it is compared with."""
 
-    Under chance alone, the share of events that are in `now` is its share of the exposure. That is tested with a
-    binomial test, an exact one because most of these counts are small.
+    now: int
+    sessions: int
+    before: int
+    sessions_before: int
+
+    def chance(self, now: int, step: int) -> float:
+        """The probability of this number of sessions, or one further out in the direction of `step`, if the same
+        sessions were dealt out by chance: Fisher's exact test."""
+        both, every = self.now + self.before, self.sessions + self.sessions_before
+        total = 0.0
+        while max(0, both - self.sessions_before) <= now <= min(both, self.sessions):
+            dealt = _ways(both, now) + _ways(every - both, self.sessions - now) - _ways(every, self.sessions)
+            total, now = total + exp(dealt), now + step
+        return total
+
+    @property
+    def is_more(self) -> bool:
+        return self.now * self.sessions_before > self.before * self.sessions
+
+    @property
+    def least_chance(self) -> float:
+        """The chance of the most unequal outcome that so many sessions can have."""
+        both = self.now + self.before
+        least = self.chance(max(0, both - self.sessions_before), -1)
+        return min(least, self.chance(min(both, self.sessions), 1))
+
+
+def verdicts(shares: Sequence[SessionShare]) -> list[str | None]:
+    """For each share `more` or `less`, if that is unlikely to be chance; else None.
+
+    Sessions are counted, since the moments of one session come in bunches. Of many comparisons some differ by chance:
+    the level is divided by the number of those that could reach it (Tarone 1990), so that all together are as rarely
+    wrong as one alone.
     """
-    both, exposure = now.count + before.count, now.exposure + before.exposure
-    if not both or not now.exposure or not before.exposure:
-        return None
-    share = now.exposure / exposure
-    is_more = now.count > both * share
-    if _tail(now.count, both, share, 1 if is_more else -1) > _ONE_SIDE:
-        return None
-    return "more" if is_more else "less"
+    least = [share.least_chance if share.sessions and share.sessions_before else 1.0 for share in shares]
+    tests = 1
+    while sum(chance <= _ONE_SIDE / tests for chance in least) > tests:
+        tests += 1
+    return [
+        ("more" if share.is_more else "less")
+        if chance <= _ONE_SIDE / tests and share.chance(share.now, 1 if share.is_more else -1) <= _ONE_SIDE / tests
+        else None
+        for share, chance in zip(shares, least, strict=True)
+    ]
 
 
-def _tail(count: int, of: int, share: float, step: int) -> float:
-    """The probability of this count, or one further out in the direction of `step`, by chance alone."""
-    chosen = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
-    term = exp(chosen + count * log(share) + (of - count) * log1p(-share))
-    odds, total = share / (1 - share), 0.0
-    while 0 <= count <= of and term > total * _NEGLIGIBLE:  # away from the mean the terms only get smaller
-        total += term
-        term *= (of - count) / (count + 1) * odds if step > 0 else count / (of - count + 1) / odds
-        count += step
-    return total
+def share_of_high(now: Sequence[float], before: Sequence[float]) -> SessionShare:
+    """How many sessions of each have a rate above the median of all."""
+    every = sorted([*now, *before])
+    median = every[(len(every) - 1) // 2] if every else 0.0
+    high, high_before = (sum(rate > median for rate in rates) for rates in (now, before))
+    return SessionShare(high, len(now), high_before, len(before))
+
+
+def _ways(of: int, chosen: int) -> float:
+    """The logarithm of the number of ways to choose so many."""
+    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)
 
 
 class TimelinePoint(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from reread.features.friction.suggestions import Suggestion
 
 MOST_NEWS = 5
+NOWADAYS = timedelta(days=28)
+"""What did not happen for so long before the newest moment is no fix for a Friday, however much it would have saved."""
 _FEWEST_NEW = 3
 _INDENT = "    "
 
@@ -32,10 +35,20 @@ class News(NamedTuple):
     whole: Retro
     shown_before: str | None = None
     """The key of the fix that was shown then."""
+    narrowed: str = ""
+    """The options it was asked with, without which suggestions have other numbers."""
+
+    @property
+    def number(self) -> int:
+        """The number of the first suggestion about what happens nowadays; 0 if there is none."""
+        newest = max((each.time for each in self.whole.events if each.time is not None), default=None)
+        last = [each.last for each in self.whole.suggestions]
+        recent = (n for n, time in enumerate(last, 1) if not time or not newest or time >= newest - NOWADAYS)
+        return next(recent, 0)
 
     @property
     def fix(self) -> Suggestion | None:
-        return self.whole.suggestions[0] if self.whole.suggestions else None
+        return self.whole.suggestions[self.number - 1] if self.number else None
 
     def quiet(self) -> str:
         """The one line of a period in which nothing happened; empty if something did."""
@@ -59,12 +72,12 @@ def news_lines(news: News, view: View) -> Iterator[str]:
     for number, (heading, lines) in enumerate(news.sections(view)):
         if number and news.fix is not None:
             yield from ("", view.style.paint("The fix worth most", "bold"))
-            yield from suggestion_lines(1, news.fix, news.whole, view)
+            yield from suggestion_lines(news.number, news.fix, news.whole, view)
         if lines:
             yield from ("", view.style.paint(heading, "bold"))
         for line in lines:
             yield from hanging(line, view.width, "  ", _INDENT)
-    yield from ("", view.style.paint(shorten(_hint(news.fix), view.width), "dim"))
+    yield from ("", view.style.paint(shorten(_hint(news), view.width), "dim"))
 
 
 def news_markdown(news: News, view: View) -> Iterator[str]:
@@ -74,13 +87,14 @@ def news_markdown(news: News, view: View) -> Iterator[str]:
     if news.quiet():
         return
     for number, (heading, lines) in enumerate(news.sections(view)):
-        if number:
-            yield from markdown_suggestions(news.whole, 1)
+        if number and news.number:
+            yield from markdown_suggestions(news.whole, [news.number])
         yield from markdown_list(heading, lines) if lines else ()
 
 
-def _hint(fix: Suggestion | None) -> str:
-    commands = ["`reread retro apply 1`", "`reread retro dismiss 1` (not for me)"] if fix is not None else []
+def _hint(news: News) -> str:
+    which = f"{news.number}{news.narrowed}"
+    commands = [f"`reread retro apply {which}`", f"`reread retro dismiss {which}` (not for me)"] if news.number else []
     return f"{', '.join([*commands, '`--all`'])}: more"
 
 

@@ -57,7 +57,6 @@ PATTERNS = {
     "repeated_workflow": "done again",
     "after_edit": "run after edits",
     "failing_habit": "fails nearly always",
-    "waited_for": "waited for you",
     "read_again": "read again",
     "refused": "turned down again",
     "permission_toil": "permission asked again",
@@ -66,7 +65,10 @@ PATTERNS = {
 }
 
 
-def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_suggestions: bool = False) -> Iterator[str]:
+def retro_lines(
+    found: Retro, view: View, limit: int | None = None, *, only_suggestions: bool = False, narrowed: str = ""
+) -> Iterator[str]:
+    """The report; `narrowed` are the options that it was asked with, without which suggestions have other numbers."""
     yield from _head(found, view)
     if not only_suggestions:
         if found.events:
@@ -78,7 +80,7 @@ def retro_lines(found: Retro, view: View, limit: int | None = None, *, only_sugg
             yield ""
             yield from wrap(NOTHING if found.prompts else NOTHING_AT_ALL, view.width)
         yield from _patterns(found.patterns, view, limit or MOST_PATTERNS)
-    yield from _suggestions(found, view, limit or MOST_SUGGESTIONS)
+    yield from _suggestions(found, view, limit or MOST_SUGGESTIONS, narrowed)
     for heading, lines in () if only_suggestions else ledger_sections(found, view, limit or MOST_PATTERNS):
         yield from _heading(heading, view)
         for line in lines:
@@ -307,14 +309,14 @@ def pattern_title(pattern: RepeatedPattern) -> str:
     return f"{PATTERNS[pattern.kind.value]}, {times_in(pattern.count, len(pattern.sessions))}"
 
 
-def _suggestions(found: Retro, view: View, most: int) -> Iterator[str]:
+def _suggestions(found: Retro, view: View, most: int, narrowed: str) -> Iterator[str]:
     if not found.suggestions:
         return
     yield from _heading("What to change", view)
     for number, each in enumerate(found.suggestions[:most], 1):
         yield from ("" for _ in range(number > 1))
         yield from suggestion_lines(number, each, found, view)
-    hint = "`reread retro apply N` shows what one of them would change, and asks"
+    hint = f"`reread retro apply N{narrowed}` shows what one of them would change, and asks"
     yield from (f"  {view.style.paint(line, 'dim')}" for line in wrap(hint, view.width - 2))
     if len(found.suggestions) > most:
         yield _more(len(found.suggestions) - most, view)
@@ -346,7 +348,8 @@ def checked(each: Suggestion) -> str:
     """How a draft was checked against the archive, and what it would have saved."""
     worth = f"about {each.worth.minutes:,.0f} minutes ({each.worth.how})" if each.worth.minutes >= 1 else ""
     _, spent = losses(None, each.worth.nanodollars, is_partial=each.worth.is_partial)
-    return joined((each.checked, worth, spent), "; ")
+    last = f"last on {each.last:%Y-%m-%d}" if each.last is not None else ""
+    return joined((each.checked, worth, spent, last), "; ")
 
 
 def proof(each: Suggestion, found: Retro) -> list[str]:
@@ -504,7 +507,7 @@ def markdown_lines(
         yield from _what_hurt(found, limit or MOST_SUBJECTS)
         yield from _over_time(found, view)
         yield from _markdown_patterns(found, limit or MOST_PATTERNS)
-    yield from markdown_suggestions(found, limit or MOST_SUGGESTIONS)
+    yield from markdown_suggestions(found, range(1, min(len(found.suggestions), limit or MOST_SUGGESTIONS) + 1))
     for heading, lines in () if only_suggestions else ledger_sections(found, view, limit or MOST_PATTERNS):
         yield from markdown_list(heading, lines)
     if left_out := left_out_line(found):
@@ -571,12 +574,13 @@ def _markdown_patterns(found: Retro, most: int) -> Iterator[str]:
         yield f"  `{_code(show_command(moment.session, moment.uuid))}`"
 
 
-def markdown_suggestions(found: Retro, most: int) -> Iterator[str]:
-    if not found.suggestions:
+def markdown_suggestions(found: Retro, numbers: Sequence[int]) -> Iterator[str]:
+    if not numbers:
         return
     yield from _markdown_heading("What to change")
-    for number, each in enumerate(found.suggestions[:most], 1):
-        yield from ("" for _ in range(number > 1))
+    for number in numbers:
+        each = found.suggestions[number - 1]
+        yield from ("" for _ in range(number > numbers[0]))
         yield f"{number}. **{inline_markdown(each.title)}** (`{_code(each.place)}`)"
         yield ""
         draft = harmless(each.draft)

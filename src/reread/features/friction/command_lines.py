@@ -22,7 +22,15 @@ _BEFORE_PROGRAM = lazy.pattern(
 _WORD = lazy.pattern(r"[\w./@:+-]+")
 _SCRIPTED = frozenset({"python", "python3", "node", "ruby", "php"})
 _SCRIPTS = (".py", ".js", ".ts", ".rb", ".php")
-_WITH_SUBCOMMAND = _SCRIPTED | frozenset(table("friction/words", "lists")["with_subcommand"].words)
+_LISTS = table("friction/words", "lists")
+_WITH_SUBCOMMAND = _SCRIPTED | frozenset(_LISTS["with_subcommand"].words)
+LOOKS = frozenset(_LISTS["look_around"].words) | {
+    f"{program} {look}"
+    for program in ("git", "jj")
+    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
+}
+"""Commands that look around or prepare."""
+_AT_ONCE = LOOKS - {*_LISTS["takes_time"].words, "git fetch", "jj fetch"}
 _TWO_DEEP = frozenset({"gh", "glab", "aws", "gcloud", "az"})
 _RUNNERS = frozenset({"npm", "pnpm", "yarn", "bun", "uv", "poetry", "mise"})
 _WITH_VALUE = frozenset({"-C", "-R", "--prefix", "--cwd", "--filter", "--directory", "--manifest-path"})
@@ -76,6 +84,11 @@ _REMEMBERED = 1024
 def commands_in(command: str) -> tuple[str, ...]:
     """The commands of a shell line, without its quoted texts and here-documents: a message may name any program."""
     return tuple(part for part in _BETWEEN.split(_bare(command)[1]) if part.strip())
+
+
+def is_at_once(command: str) -> bool:
+    """Whether a shell line only looks around: what took longer than a moment waited for somebody."""
+    return all(prefix_of(part) in _AT_ONCE for part in commands_in(command))
 
 
 def is_push(command: str) -> bool:

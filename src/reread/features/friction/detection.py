@@ -23,7 +23,7 @@ from reread.sessions import Speaker as Speaker
 from reread.times import milliseconds
 
 from .call_results import worked
-from .command_lines import prefix_of
+from .command_lines import is_at_once, prefix_of
 from .prompt_text import Sketch, prose_of, sketch_of_words, words_of
 
 LONGEST_QUOTE = 200
@@ -301,7 +301,7 @@ class DetectedCall:
         """The seconds it can have taken by itself; 0 if a person decided on it."""
         if self.is_asked or self.name in _BY_PERSON or self.status is CallStatus.REJECTED:
             return 0.0
-        if self.name in SHELLS:
+        if self.name in SHELLS and not is_at_once(self.command):
             given = self.arguments.timeout
             return max(_LONGEST_COMMAND, given / 1000) if isinstance(given, int | float) else _LONGEST_COMMAND
         return _LONGEST_ANSWER if self.name.startswith("mcp__") or self.name in _SLOW else _AT_ONCE
@@ -526,7 +526,7 @@ class TurnCost:
         return [rows[0].offset for _, rows in self._conversation.request_rows]
 
     def between(self, calls: Sequence[DetectedCall]) -> Loss:
-        """The cost from the result of the first of some calls that follow each other to the result of the last: of the
+        """The cost from the start of the first of some calls that follow each other to the start of the last: of the
         requests after the first call's, and of the time that was worked."""
         seconds = seconds_at_work(calls)
         start, end = self._number(calls[0].record), self._number(calls[-1].record)
@@ -588,20 +588,21 @@ _BY_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 
 def seconds_at_work(calls: Sequence[DetectedCall]) -> float | None:
-    """The time from the end of the first call to the end of the last, without what was waited for a person.
+    """The time from the start of the first call to the start of the last, without what was waited for a person.
 
     Most clients do not write how long a permission was open, but no call and no answer can take longer than its limit:
     what took longer waited, and counts nothing. None if the lines have no times.
     """
-    before, total = calls[0].ended, 0.0
-    for call in calls[1:]:
-        began, ended = call.record.time, call.ended
-        if before is None or began is None or ended is None:
+    before, total = calls[0].record.time, 0.0
+    for call, following in pairwise(calls):
+        began, ended, after = call.record.time, call.ended, following.record.time
+        if before is None or began is None or ended is None or after is None:
             return None
-        answering, running = (began - before).total_seconds(), (ended - max(began, before)).total_seconds()
-        total += answering if 0.0 < answering <= _LONGEST_ANSWER else 0.0
-        total += running if running > 0.0 and call.seconds <= call.longest else 0.0
+        running = (ended - max(began, before)).total_seconds()
         before = max(before, ended)
+        answering = (after - before).total_seconds()
+        total += running if running > 0.0 and call.seconds <= call.longest else 0.0
+        total += answering if 0.0 < answering <= _LONGEST_ANSWER else 0.0
     return None if before is None else round(total, 3)
 
 

@@ -18,11 +18,11 @@ from reread.sessions import CallStatus
 from reread.sessions import Speaker as Speaker
 from reread.sessions.speaker import shell_input
 
-from .command_lines import lines_in, prefix_of
+from .command_lines import LOOKS, commands_in, lines_in, prefix_of
 from .detection import EDITS, SHELLS, ConversationUnderTest, DetectedCall, quote
 from .prompt_text import Sketch, sketch_of_words, words_of
 from .refusals import is_by_person, is_from_hook, reason_given
-from .repeats import FEWEST_WORDS, LONGEST_WAIT, decisions, rule_of, was_asked
+from .repeats import FEWEST_WORDS, decisions, rule_of, was_asked
 from .stated import ShownInstructions, shown_in
 
 MOST_CHAINS = 120
@@ -56,18 +56,6 @@ _ONLY_NOW = lazy.pattern(
     r"|i (?:don't|must|always|never|prefer)|you (?:don't|didn't|never)|it (?:doesn't|must|never|always)"
     r"|they (?:don't|never))\b"
 )
-_TRIVIAL = frozenset(table("friction/words", "lists")["look_around"].words) | {
-    f"{program} {look}"
-    for program in ("git", "jj")
-    for look in ("status", "st", "diff", "log", "show", "branch", "fetch")
-}
-
-
-_READS_AT_ONCE = {
-    *("ls", "cat", "head", "tail", "grep", "wc", "pwd", "which", "stat", "file", "tree", "diff"),
-    *(f"{program} {look}" for program in ("git", "jj") for look in ("status", "st", "diff", "log", "show")),
-}
-"""Commands that change nothing and take no time by themselves."""
 
 
 class ReadFile(Struct, frozen=True, kw_only=True, gc=False):
@@ -112,15 +100,6 @@ class CountedPhrase(Struct, frozen=True, kw_only=True, gc=False):
     refused: int = 0
 
 
-class OpenPermission(Struct, frozen=True, kw_only=True, gc=False):
-    """A permission that kept the agent waiting and was then given."""
-
-    rule: str
-    count: int
-    seconds: int
-    uuid: str
-
-
 class Material(Struct, frozen=True, kw_only=True):
     """The compact rows of a session. Each tuple can be a table of its own, keyed by the session."""
 
@@ -140,7 +119,6 @@ class Material(Struct, frozen=True, kw_only=True):
     """Whole command lines of the steps in chains."""
     ran: tuple[CountedPhrase, ...] = ()
     """Programs that ran well, so that no suggestion calls them missing; `refused` counts how often they failed."""
-    waits: tuple[OpenPermission, ...] = ()
     read: tuple[ReadFile, ...] = ()
     """The largest files that were read whole."""
     shown: tuple[ShownInstructions, ...] = ()
@@ -164,9 +142,8 @@ def material_of(subject: ConversationUnderTest) -> Material:
             for each in _counted([(step.line, step.uuid) for step in steps if step.line], MOST_LINES)
         ),
         ran=_ran(subject),
-        waits=tuple(_waits(subject)),
         read=tuple(islice(_read(subject), MOST_READ)),
-        shown=shown_in(subject),
+        shown=shown_in(subject, {step.name for step in steps}),
     )
 
 
@@ -282,7 +259,7 @@ def _steps(subject: ConversationUnderTest) -> list[_Step]:
             continue
         for line in lines_in(call.command) if call.command else ("",):
             name = call.name if is_tool else prefix_of(line)
-            if name and name not in _TRIVIAL and not (found and found[-1].name == name):
+            if name and name not in LOOKS and not (found and found[-1].name == name):
                 found.append(_Step(name, line, uuid))
     return found
 
@@ -315,9 +292,9 @@ def _after_edits(calls: list[DetectedCall]) -> Iterator[tuple[str, str]]:
     was_edit = False
     for call in calls:
         if was_edit and call.name in SHELLS and call.record.uuid is not None:
-            step = prefix_of(call.command)
-            if step and step not in _TRIVIAL:
-                yield step, call.record.uuid
+            steps = {prefix_of(part) for part in commands_in(call.command)} - LOOKS - {""}
+            if len(steps) == 1:  # of several, a hook that runs one spares no call
+                yield steps.pop(), call.record.uuid
         was_edit = call.name in EDITS and call.status is CallStatus.OK
 
 
@@ -331,22 +308,6 @@ def _permissions(subject: ConversationUnderTest) -> tuple[CountedPhrase, ...]:
     return tuple(
         CountedPhrase(what=each.what, count=each.count, uuid=each.uuid, refused=refused[each.what]) for each in counted
     )
-
-
-_SHORTEST_WAIT = 30.0
-
-
-def _waits(subject: ConversationUnderTest) -> Iterator[OpenPermission]:
-    """Commands that only read and took their time: a permission was open. Nights count nothing."""
-    by_rule: dict[str, list[DetectedCall]] = {}
-    for call in subject.commands:
-        if prefix_of(call.command) not in _READS_AT_ONCE or len(lines_in(call.command)) != 1:
-            continue
-        if _SHORTEST_WAIT <= call.seconds <= LONGEST_WAIT and call.worked:
-            by_rule.setdefault(rule_of(call), []).append(call)
-    for rule, calls in by_rule.items():
-        seconds = round(sum(call.seconds for call in calls))
-        yield OpenPermission(rule=rule, count=len(calls), seconds=seconds, uuid=calls[0].record.uuid or "")
 
 
 _NUMBERED = lazy.pattern(r"^\s*\d+(?:→|\t)", re.MULTILINE)
@@ -378,7 +339,7 @@ def _read(subject: ConversationUnderTest) -> Iterator[ReadFile]:
 def _shell_lines(subject: ConversationUnderTest) -> Iterator[tuple[str, str]]:
     for record in subject.lines_of(Speaker.SHELL):
         command = (shell_input(record.text) or "").strip()
-        if command and record.uuid is not None and prefix_of(command) not in _TRIVIAL:
+        if command and record.uuid is not None and prefix_of(command) not in LOOKS:
             yield quote(command), record.uuid
 
 

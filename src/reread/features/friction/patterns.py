@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
@@ -17,7 +17,7 @@ from reread.sessions import Speaker as Speaker
 
 from .command_lines import prefix_of
 from .detection import SHELLS, Cause, FrictionKind, Moment, quote
-from .material import CountedPhrase, Material, OpenPermission, ReadFile, rules_in
+from .material import CountedPhrase, Material, ReadFile, rules_in
 from .prompt_text import PackedSketches, Sketch, grouped
 
 FEWEST_SESSIONS = 3
@@ -39,8 +39,6 @@ class PatternKind(StrEnum):
     PERMISSION = "permission_toil"
     SHELL_LINE = "manual_step"
     TOOL_ERROR = "tool_error"
-    WAIT = "waited_for"
-    """A permission that kept the agent waiting and was always given."""
     READ_AGAIN = "read_again"
     """A file that many sessions of a project read whole."""
     REFUSAL = "refused"
@@ -146,6 +144,26 @@ class _Utterances:
                 )
 
 
+def by_project(
+    pattern: RepeatedPattern, projects: Mapping[str, str | None], fewest: int = FEWEST_SESSIONS
+) -> list[RepeatedPattern]:
+    """The pattern as each project has it, where enough sessions do; the project with most sessions comes first."""
+    parts: dict[str | None, dict[str, int]] = {}
+    for session, count in zip(pattern.sessions, pattern.counts, strict=True):
+        parts.setdefault(projects.get(session), {})[session] = count
+    return [
+        replace(
+            pattern,
+            count=sum(part.values()),
+            sessions=tuple(part),
+            moments=tuple(moment for moment in pattern.moments if moment.session in part),
+            counts=tuple(part.values()),
+        )
+        for part in sorted(parts.values(), key=len, reverse=True)
+        if len(part) >= fewest
+    ]
+
+
 def _in_each(sessions: Iterable[str]) -> tuple[int, ...]:
     return tuple(Counter(sessions).values())
 
@@ -206,9 +224,6 @@ class _Gathered:
         """Counts of whole command lines, by project and step."""
         self.projects: dict[str, str | None] = {}
         self.ran: Counter[str] = Counter()
-        self.waits: dict[str, list[tuple[str, OpenPermission]]] = {}
-        """By rule, with their sessions."""
-        self.refused: set[str] = set()
         self.read: dict[tuple[str | None, str], list[tuple[str, ReadFile]]] = {}
         """By project and path, with their sessions."""
         for each in materials:
@@ -228,11 +243,8 @@ class _Gathered:
         self.shell_lines.add(session, each.shell_lines)
         for line in each.lines:
             self.lines.setdefault((each.project, prefix_of(line.what)), Counter())[line.what] += line.count
-        for wait in each.waits:
-            self.waits.setdefault(wait.rule, []).append((session, wait))
         for file in each.read:
             self.read.setdefault((each.project, file.path), []).append((session, file))
-        self.refused.update(asked.what for asked in each.permissions if asked.refused)
         for counted in each.ran:
             self.ran[counted.what] += counted.count
             if " " in counted.what:
@@ -248,7 +260,8 @@ def find_patterns(
     instructions = list(given.rules.patterns(PatternKind.INSTRUCTION, ALIKE_RULES, fewest))
     only_corrected = corrected - {moment.uuid for pattern in instructions for moment in pattern.moments}
     told_off = given.rules.only({uuid for uuid in only_corrected if uuid is not None})
-    workflows = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
+    chains = _longest(given.chains.patterns(PatternKind.WORKFLOW, fewest))
+    workflows = [part for chain in chains for part in by_project(chain, given.projects, fewest) or [chain]]
     found = [
         *instructions,
         *told_off.patterns(PatternKind.CORRECTION, ALIKE_RULES, min(fewest, _FEWEST_CORRECTED)),
@@ -259,7 +272,6 @@ def find_patterns(
         *given.shell_lines.patterns(PatternKind.SHELL_LINE, 1, fewest),
         *_errors(events, given.ran, fewest),
         *_habits(events, given, fewest),
-        *_waited_for(given),
         *_read_again(given),
         *_refusals(events, fewest),
     ]
@@ -346,15 +358,17 @@ def _by_name(
 
 def _errors(events: Iterable[Moment], ran: Counter[str], fewest: int) -> Iterable[RepeatedPattern]:
     """The same failure of the same tool in several sessions: an instruction line could prevent it."""
-    for about, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, _error_name):
+    for about, same in _by_name(events, FrictionKind.TOOL_ERROR, fewest, error_name):
         why, _, subject = about.partition(" ")
         details: dict[str, str | int] = {"class": why, "subject": subject, **_way_to_missing(same)}
         details["ran_well"] = ran[str(details.get("missing", subject))]
         yield _of_events(PatternKind.TOOL_ERROR, about, same, details)
 
 
-def _error_name(event: Moment) -> str | None:
-    """The class of an error, and the command or the tool that failed."""
+def error_name(event: Moment) -> str | None:
+    """The class of an error, and the command or the tool that failed; or what its message names as the cause."""
+    if "says" in event.details:
+        return str(event.details["says"])
     tool = str(event.details.get("tool", ""))
     command = str(event.details.get("target", "")) if tool in SHELLS else ""
     return f"{event.about} {command or tool}" if event.uuid is not None else None
@@ -391,22 +405,6 @@ def _pattern(
     )
 
 
-def _waited_for(given: _Gathered) -> Iterator[RepeatedPattern]:
-    for rule, waits in given.waits.items():
-        count = sum(wait.count for _, wait in waits)
-        if len(waits) >= _FEWEST_CORRECTED and count >= FEWEST_SESSIONS and rule not in given.refused:
-            yield RepeatedPattern(
-                kind=PatternKind.WAIT,
-                about=rule,
-                count=count,
-                sessions=tuple(session for session, _ in waits),
-                example=rule,
-                moments=tuple(PatternMoment(session=session, uuid=wait.uuid) for session, wait in waits),
-                details={"seconds": sum(wait.seconds for _, wait in waits)},
-                counts=tuple(wait.count for _, wait in waits),
-            )
-
-
 _FEWEST_READERS = 5
 _MANY_TOKENS = 10_000
 
@@ -422,7 +420,9 @@ def _read_again(given: _Gathered) -> Iterator[RepeatedPattern]:
 
 def _refusals(events: Iterable[Moment], fewest: int) -> Iterator[RepeatedPattern]:
     """Commands that the person turned down in several sessions, with the last reason that was given."""
-    for command, same in _by_name(events, FrictionKind.REJECTION, fewest, _refused_command):
+    for command, refused in _by_name(events, FrictionKind.REJECTION, fewest, _refused_command):
+        same = list({(event.session, event.time or event.uuid): event for event in refused}.values())  # a no to one of
+        # the calls of a message is one to all of them
         reasons = [reason for event in same if rules_in(reason := str(event.details.get("reason", "")))]
         yield _of_events(PatternKind.REFUSAL, command, same, {"reason": quote(reasons[-1]) if reasons else ""})
 

@@ -18,7 +18,7 @@ from reread.sessions.calls import BY_PERSON
 from reread.sessions.speaker import PROMPT_BELOW, STOP_FEEDBACK
 
 from .call_results import tests_of
-from .command_lines import is_commit, is_pull_request, is_push
+from .command_lines import commands_in, is_commit, is_pull_request, is_push, prefix_of
 from .detection import (
     EDITS,
     Cause,
@@ -166,8 +166,9 @@ class Rejection(Detector):
 def _turned_down(call: DetectedCall) -> str:
     """What a refusal was about: of several commands the one that cannot be taken back."""
     if call.command:
-        lasting = "git push" if is_push(call.command) else "git commit" if is_commit(call.command) else ""
-        return lasting or call.step
+        ran = commands_in(call.command)
+        lasting = next((part for asked in (is_push, is_commit) for part in ran if asked(part)), None)
+        return call.step if lasting is None else prefix_of(lasting)
     return call.name
 
 

@@ -429,7 +429,7 @@ def rule_of(call: DetectedCall) -> str:
 _STALL_SECONDS = 10.0
 _STALL_RETRIES = 3
 _LONG_CALL = 600.0
-LONGEST_WAIT = 3600.0
+_LONGEST_WAIT = 3600.0
 """A longer wait was a night or a weekend, and cost nobody anything."""
 _TEN_MINUTES = len("2026-01-05T09:0")
 _WAITS_FOR_SOMEBODY = frozenset(
@@ -449,9 +449,12 @@ class Stall(Detector):
         for context in subject.turns:
             if context.notices:
                 yield from self._retries(subject, context)
+            # Calls of one message end together: whichever was asked about, it is one wait.
+            waited: set[str | None] = set()
             for call in context.calls:
                 seconds = _long_wait(call)
-                if seconds is not None:
+                if seconds is not None and (call.message_id or call.record.uuid) not in waited:
+                    waited.add(call.message_id or call.record.uuid)
                     yield self._wait(subject, call, seconds)
 
     def _wait(self, subject: ConversationUnderTest, call: DetectedCall, seconds: float) -> Moment:
@@ -468,7 +471,7 @@ class Stall(Detector):
             Cause.PROMPT if is_of_person else Cause.ENVIRONMENT,
             0.6,
             about="waited_for_you" if is_of_person else "long_call",
-            loss=None if is_of_person or seconds > LONGEST_WAIT else Loss(seconds=round(seconds, 3)),
+            loss=None if is_of_person or seconds > _LONGEST_WAIT else Loss(seconds=round(seconds, 3)),
             tool=call.name,
             waited=round(seconds),
         )

@@ -4,7 +4,7 @@ showed them when they were read, written or attached."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -50,11 +50,12 @@ class ShownInstructions(Struct, frozen=True, kw_only=True, gc=False):
     lines: tuple[str, ...]
 
 
-def shown_in(subject: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
-    """Each line of each file once, where it was first seen."""
+def shown_in(subject: ConversationUnderTest, ran: Collection[str] = ()) -> tuple[ShownInstructions, ...]:
+    """Each line of each file once, where it was first seen; of other documents that were read, which such a file may
+    have named, the lines about commands that the session ran."""
     seen: set[tuple[str, str]] = set()
     found: list[ShownInstructions] = []
-    for path, time, text in (*_handled(subject), *_attached(subject)):
+    for path, time, text in (*_handled(subject, ran), *_attached(subject)):
         plain = (_NUMBER.sub("", line).strip() for line in text[:_LONGEST_TEXT].split("\n"))
         new = (line for line in dict.fromkeys(plain) if len(line) > _SHORTEST and (path, line) not in seen)
         fresh = tuple(islice(new, _MOST_SHOWN - len(seen)))
@@ -64,10 +65,14 @@ def shown_in(subject: ConversationUnderTest) -> tuple[ShownInstructions, ...]:
     return tuple(found)
 
 
-def _handled(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
+def _handled(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator[tuple[str, datetime | None, str]]:
     """What was read of these files and written to them."""
     for call in subject.main_calls:
         if not (call.name == "Read" or call.name in EDITS):
+            continue
+        if ran and call.name == "Read" and call.path.endswith(".md") and file_name(call.path) not in NAMES:
+            lines = [line for line in call.text.split("\n") if any(map(line.__contains__, ran))]
+            yield call.path, call.ended, "\n".join(lines)
             continue
         raw = bytes(call.call.block.raw_input)  # looked through first, since most calls are about other files
         if any(map(raw.__contains__, _NAMED)) and _is_told(call.path) and call.worked:
@@ -120,7 +125,7 @@ def with_shown(stated: Stated, shown: Iterable[ShownInstructions]) -> Stated:
         name = file_name(each.path)
         if not each.path:
             commands.update(each.lines)
-        elif name in NAMES:
+        elif name.endswith(".md"):
             lines = [line for line in each.lines if (name, line) not in known]
             known.update((name, line) for line in lines)
             here = [line for line in lines if name not in on_disk or line in on_disk[name]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from .command_lines import prefix_of
 from .detection import FrictionKind, Moment, money_of
-from .patterns import FEWEST_SESSIONS, PatternKind, PatternMoment, RepeatedPattern
+from .patterns import FEWEST_SESSIONS, PatternKind, PatternMoment, RepeatedPattern, by_project
 from .prompt_text import words_of
 from .stated import Stated, is_against, statement_of
 
@@ -92,6 +92,8 @@ class Suggestion(Struct, frozen=True, kw_only=True):
     """and what that was about."""
     minutes: float | None = None
     """What one moment takes, as far as that is assumed; None for what is usual for its kind."""
+    last: datetime | None = None
+    """When the last session began in which it happened."""
 
     @property
     def key(self) -> str:
@@ -108,10 +110,13 @@ class Basis(NamedTuple):
 
     projects: Mapping[str, str | None] = {}
     """The project of each session."""
+    began: Mapping[str, datetime | None] = {}
     stated: Mapping[str, Stated] = {}
     """What files already state, by project; `""` is for what applies to all projects."""
     by_line: Mapping[str | None, list[Moment]] = {}
     """All moments by the line that proves them."""
+    told: Mapping[str, list[str]] = {}
+    """What the person told several times, by project; `""` is for sessions without one."""
 
 
 def suggest(
@@ -122,32 +127,47 @@ def suggest(
     repeated = list(patterns)
     for event in events:
         by_line.setdefault(event.uuid, []).append(event)
-    given = (basis or Basis())._replace(by_line=by_line)
-    found = [
-        _placed(made, pattern.sessions, given)
-        for pattern in _distinct(repeated)
-        if pattern.kind in _FROM and (made := _FROM[pattern.kind](pattern, given)) is not None
-    ]
-    found += _maps(repeated, given)
+    given = basis or Basis()
+    told: dict[str, list[str]] = {}
+    for pattern in repeated:
+        if pattern.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
+            for project in {given.projects.get(session) for session in pattern.sessions}:
+                told.setdefault(project or "", []).append(pattern.example)
+    given = given._replace(by_line=by_line, told=told)
+    found = list(_distinct((pattern, made) for pattern in repeated for made in _first_fitting(pattern, given)))
+    found += (each for each in _maps(repeated, given) if _fits(each, given))
     placed = [_with_worth(each, given) for each in found]
     by_draft = {(each.project, each.place, each.draft): each for each in placed}
-    told = [each.example for each in repeated if each.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION)]
-    return sorted(
-        (each for each in by_draft.values() if not _is_stated(each, given) and not _contradicts(each, told, given)),
-        key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title),
-    )
+    return sorted(by_draft.values(), key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title))
 
 
-def _distinct(patterns: Iterable[RepeatedPattern]) -> Iterator[RepeatedPattern]:
-    """The patterns, without workflows that differ from a more frequent one in a single step."""
-    taken: list[set[str]] = []
-    for pattern in patterns:
+def _first_fitting(pattern: RepeatedPattern, basis: Basis) -> Iterator[Suggestion]:
+    """The suggestion for all sessions with a pattern, or else for those of one project: what one project forbids or
+    already has, another may need."""
+    make = _FROM.get(pattern.kind)
+    if make is None:
+        return
+    for part in (pattern, *by_project(pattern, basis.projects)):
+        made = make(part, basis)
+        if made is not None and _fits(placed := _placed(made, part.sessions, basis), basis):
+            yield placed
+            return
+
+
+def _fits(each: Suggestion, basis: Basis) -> bool:
+    return not _is_stated(each, basis) and not _contradicts(each, basis)
+
+
+def _distinct(made: Iterable[tuple[RepeatedPattern, Suggestion]]) -> Iterator[Suggestion]:
+    """The suggestions, without workflows that differ in a single step from a more frequent one of the same project."""
+    taken: list[tuple[str | None, set[str]]] = []
+    for pattern, suggestion in made:
         if pattern.kind is PatternKind.WORKFLOW:
-            steps = set(pattern.about.split(" > "))
-            if any(len(steps & others) >= len(steps) - 1 for others in taken):
+            project, steps = suggestion.project, set(pattern.about.split(" > "))
+            if any(project == other and len(steps & known) >= len(steps) - 1 for other, known in taken):
                 continue
-            taken.append(steps)
-        yield pattern
+            taken.append((project, steps))
+        yield suggestion
 
 
 def _made(kind: SuggestionKind, pattern: RepeatedPattern, title: str, draft: str, place: str) -> Suggestion:
@@ -185,10 +205,11 @@ def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(moment.uuid for moment in moments))[:_MOST_EVIDENCE]
 
 
-def _placed(each: Suggestion, sessions: Iterable[str], basis: Basis) -> Suggestion:
-    """The suggestion with its project, if all of its sessions belong to one."""
+def _placed(each: Suggestion, sessions: Collection[str], basis: Basis) -> Suggestion:
+    """The suggestion with its project, if all of its sessions belong to one, and with its last session."""
     projects = {basis.projects.get(session) for session in sessions}
-    return replace(each, project=projects.pop()) if len(projects) == 1 else each
+    times = [time for session in sessions if (time := basis.began.get(session)) is not None]
+    return replace(each, project=projects.pop() if len(projects) == 1 else None, last=max(times, default=None))
 
 
 def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
@@ -214,16 +235,17 @@ def _is_stated(each: Suggestion, basis: Basis) -> bool:
     )
 
 
-def _contradicts(each: Suggestion, told: Sequence[str], basis: Basis) -> bool:
-    """Whether a draft runs what a file or another draft says not to run."""
+def _contradicts(each: Suggestion, basis: Basis) -> bool:
+    """Whether a draft runs what a file or the person says not to run."""
     commands = _COMMANDS.findall(each.draft) if each.kind is not SuggestionKind.MEMORY else []
     commands += [each.title.partition(" was run")[0]] if each.kind is SuggestionKind.HOOK else []
     if not commands:
         return False
     # What goes into the settings for all projects must suit each of them.
-    concerned = ("", each.project) if each.project else tuple(basis.stated)
+    concerned = ("", each.project) if each.project else (*basis.stated, *basis.told)
     texts = [text for name in concerned for _, text, _ in basis.stated.get(name, _NOTHING).memory]
-    rules = [*told, *(line for text in texts for line in text.split("\n"))]
+    said = [rule for name in concerned for rule in basis.told.get(name, ())]
+    rules = [*said, *(line for text in texts for line in text.split("\n"))]
     return any(is_against(rules, command) for command in commands)
 
 
@@ -326,11 +348,18 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     the steps, if no later session had use for it, or if every agent knows the steps."""
     steps = pattern.about.split(" > ")
     projects = {basis.projects.get(session) for session in pattern.sessions}
-    if len(projects) > 1 or all(step.startswith(("git ", "gh ", "jj ")) for step in steps):
-        return None
     lines = [str(pattern.details.get(f"step {number}", "")) for number in range(1, len(steps) + 1)]
-    telling = [line for step, line in zip(steps, lines, strict=True) if line not in (step, f"{step} <arguments>")]
-    if not all(lines) or len(telling) < _FEWEST_TELLING or len(pattern.sessions) <= FEWEST_SESSIONS:
+    telling = [
+        line
+        for step, line in zip(steps, lines, strict=True)
+        if line not in (step, f"{step} <arguments>") and not _OF_VERSIONS.match(line)
+    ]
+    if (
+        len(projects) > 1
+        or not all(lines)
+        or len(telling) < _FEWEST_TELLING
+        or len(pattern.sessions) <= FEWEST_SESSIONS
+    ):
         return None
     name = _slug(pattern.about.replace(" > ", " "))
     told = ", ".join(f"`{step}`" for step in steps)
@@ -345,6 +374,8 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     return replace(made, checked=_replayed(pattern.counts, "stood for {} runs of these commands"))
 
 
+_OF_VERSIONS = re.compile(r"(?:\w+ )?(?:git|gh|jj) ")
+"""What every agent knows, behind a wrapper too."""
 _PYTHON, _SCRIPT = "*.py", "*.js|*.jsx|*.ts|*.tsx|*.css|*.json|*.md"
 _FORMATTERS = {
     "ruff format": ("ruff format", _PYTHON),
@@ -367,10 +398,16 @@ _FORMATTERS = {
 }
 
 
-def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001  all makers are called alike
+_OFTEN_BY_HAND = 0.25
+
+
+def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     """A hook, only for formatters that can run after every edit of files of their kind; a test suite may take
-    minutes."""
-    if pattern.about not in _FORMATTERS:
+    minutes. What few sessions of a project do by hand is no reason to do it after every edit."""
+    concerned = {basis.projects.get(session) for session in pattern.sessions}
+    every = sum(project in concerned for project in basis.projects.values())
+    is_rare = pattern.kind is PatternKind.AFTER_EDIT and len(pattern.sessions) < _OFTEN_BY_HAND * every
+    if pattern.about not in _FORMATTERS or is_rare:
         return None
     formatter, suffixes = _FORMATTERS[pattern.about]
     command = (
@@ -404,50 +441,52 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     if int(pattern.details.get("refused", 0)) or rule in _OWN_TOOLS or _RISKY.search(rule) is not None:
         return None
     title = f"Asked for {_times(pattern.count)} and granted each time: allow {rule}"
+    named = rule.partition("(")[2].removesuffix(":*)")
+    opens = f"; it opens every other `{named} …`, too" if rule.endswith(":*)") else ""
     made = _made(
         SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", "; none was refused"))
+    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", f"; none was refused{opens}"))
 
 
-def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
-    """From a shell's message that a program is missing, and from time-outs of the client: no other cause is sure
-    enough."""
+def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
+    """From messages that name their cause, and from time-outs of the client: no other cause is sure enough."""
     why, subject = str(pattern.details.get("class", "")), str(pattern.details.get("subject", ""))
     missing, works = str(pattern.details.get("missing", "")), str(pattern.details.get("works_as", ""))
     ran_well = int(pattern.details.get("ran_well", 0))
     if missing and works:
-        if ran_well:  # the program is found in some places
-            return None
-        draft = f"- `{missing}` is not on the path here: run it as `{works}`."
-        title = f"{missing} was not found in {len(pattern.sessions)} sessions; {works} worked"
-    elif why == "timeout" and subject:
-        draft = (
-            f"- `{subject}` can take longer than the default time-out: give it more time or run it in the background."
-        )
-        title = f"{subject} timed out in {len(pattern.sessions)} sessions"
-    else:
+        why, subject = "missing", missing
+    projects = {basis.projects.get(session) or "" for session in pattern.sessions}
+    has_skill = any(subject in basis.stated.get(project, _NOTHING).commands for project in projects)
+    # A program that ran well is found in some places, and a skill that a later session lists was added since.
+    if why not in _CURES or not subject or (why == "missing" and ran_well) or (why == "unknown_skill" and has_skill):
         return None
-    made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
-    well = f", and touched {ran_well} that went well" if ran_well else ", and touched none that went well"
-    return replace(made, went_well=ran_well, checked=_replayed(pattern.counts, "changed {} failures", well))
+    said, draft = _CURES[why]
+    title = f"{said.format(subject)} in {len(pattern.sessions)} sessions"
+    made = _made(SuggestionKind.MEMORY, pattern, title, f"- {draft.format(subject, works)}", _MEMORY)
+    is_counted = why in ("missing", "timeout")
+    well = f", and touched {ran_well or 'none'} that went well" if is_counted else ""
+    checked = _replayed(pattern.counts, "changed {} failures", well)
+    return replace(made, went_well=ran_well, checked=checked, minutes=None if why == "timeout" else _ONE_CALL)
 
 
-def _wait(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
-    """Allows what kept the agent waiting, with what else that opens."""
-    made = _permission(pattern, basis)
-    if made is None:
-        return None
-    seconds = int(pattern.details["seconds"])
-    rule = pattern.about.partition("(")[2].removesuffix(":*)")
-    waited = f"{seconds / 3600:.1f} hours" if seconds >= _HOUR else f"{seconds / 60:.0f} minutes"
-    title = f"`{rule}` waited for you {_times(pattern.count)}, {waited} in all, and was then always allowed"
-    opens = f"; it opens every other `{rule} …`, too"
-    checked = _replayed(pattern.counts, "answered {} questions", opens)
-    return replace(made, title=title, checked=checked, worth=Worth(round(seconds / 60, 1), 0, "as measured"))
-
-
-_HOUR = 3600
+_CURES = {
+    "missing": ("{} was not found", "`{}` is not on the path here: run it as `{}`."),
+    "timeout": (
+        "{} timed out",
+        "`{}` can take longer than the default time-out: give it more time or run it in the background.",
+    ),
+    "unknown_skill": (
+        "The skill {} was called, which does not exist,",
+        "There is no skill `{}`: do what the word says yourself.",
+    ),
+    "unmatched_pattern": (
+        "{} stopped lines with a pattern that matched no file",
+        "The shell is {}: a pattern that matches no file stops the whole line, even with `2>/dev/null`. Use `find`"
+        " where there may be none.",
+    ),
+}
+"""What a failure showed and the cure, by class."""
 
 
 def _refusal(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noqa: ARG001
@@ -491,7 +530,7 @@ def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggest
             continue
         tokens = sum(int(each.details["tokens"]) for each in unnamed)
         sessions = {session for each in unnamed for session in each.sessions}
-        yield Suggestion(
+        made = Suggestion(
             kind=SuggestionKind.MEMORY,
             title=f"{len(unnamed)} files are read again in most sessions, {tokens:,} tokens so far: a map of them",
             draft="\n".join(f"- `{each.about}`: {each.details['title']}" for each in unnamed),
@@ -499,12 +538,12 @@ def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggest
             evidence=tuple(each.moments[0].uuid for each in unnamed),
             sessions=len(sessions),
             count=sum(each.count for each in unnamed),
-            project=project,
             checked=f"each was read whole in {min(len(each.sessions) for each in unnamed)} sessions or more",
             minutes=_A_READ,
             kind_of_pattern=PatternKind.READ_AGAIN,
             about="\n".join(each.about for each in unnamed),
         )
+        yield _placed(made, sessions, basis)
 
 
 _A_READ = 0.05
@@ -540,7 +579,6 @@ _FROM: dict[PatternKind, Callable[[RepeatedPattern, Basis], Suggestion | None]] 
     PatternKind.PERMISSION: _permission,
     PatternKind.TOOL_ERROR: _tool_error,
     PatternKind.HABIT: _habit,
-    PatternKind.WAIT: _wait,
     PatternKind.REFUSAL: _refusal,
 }
 

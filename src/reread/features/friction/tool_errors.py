@@ -209,6 +209,7 @@ class ToolError(Detector):
             attempts=attempts,
             recovered_by=_label(cure) if cure is not None else None,
             **_missing(calls, place, why),
+            **_known_cause(call),
             **_habit(calls, place),
         )
 
@@ -219,6 +220,10 @@ _NO_COMMAND = lazy.pattern(
     re.MULTILINE,
 )
 """A shell's message that a program was not found."""
+_KNOWN_CAUSES = (
+    ("unknown_skill", re.compile(r"Unknown skill: ([\w:.-]+)")),
+    ("unmatched_pattern", re.compile(r"^(?:Exit code 1\n)?(?:\(eval\)|(zsh)):(?:\d+:)? no matches found: ")),
+)
 _SOON = 8
 """The number of calls after a failure that may do its work in another way."""
 
@@ -248,6 +253,13 @@ def is_same_work(line: str, other: str) -> bool:
 
 
 _NAMED_ALIKE = {"python": ("python3", "py"), "pip": ("pip3",), "node": ("nodejs",), "docker-compose": ("docker",)}
+
+
+def _known_cause(failed: DetectedCall) -> dict[str, str]:
+    """What failed, where the message itself says so, whatever was to be run."""
+    text = failed.text[:_HEAD].replace("<tool_use_error>", "")
+    named = ((cause, pattern.match(text)) for cause, pattern in _KNOWN_CAUSES)
+    return next(({"says": f"{cause} {found[1] or 'zsh'}"} for cause, found in named if found is not None), {})
 
 
 def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict[str, str]:

@@ -11,11 +11,11 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from reread.features.activity import Rate, change
+from reread.features.activity import Rate, SessionShare, verdicts
 
 from .detection import FrictionKind, Moment
 from .material import Material
-from .patterns import ALIKE_PROMPTS, ALIKE_RULES, PatternKind, RepeatedPattern
+from .patterns import ALIKE_PROMPTS, ALIKE_RULES, PatternKind, RepeatedPattern, error_name
 from .prompt_text import likeness, sketch
 from .suggestions import Basis, Suggestion, broken_since
 
@@ -106,8 +106,6 @@ def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> i
         return sum(likeness(rule.sketch, _wanted(about)) >= ALIKE_RULES for rule in material.rules)
     if kind == PatternKind.RE_ASK:
         return sum(likeness(asked.sketch, _wanted(about)) >= ALIKE_PROMPTS for asked in material.prompts)
-    if kind == PatternKind.WAIT:
-        return sum(wait.count for wait in material.waits if wait.rule == about)
     if kind == PatternKind.READ_AGAIN:
         return sum(file.path in about.split("\n") for file in material.read)
     if kind in _COUNTED:
@@ -118,9 +116,8 @@ def breaks(draft: Suggestion, material: Material, events: Sequence[Moment]) -> i
 def _is_about(event: Moment, kind: str, about: str) -> bool:
     if event.kind is FrictionKind.TOOL_ERROR:
         line = str(event.details.get("line", ""))
-        subject = event.details.get("target") or event.details.get("tool", "")
         is_line = kind == PatternKind.HABIT and (line == about or line.startswith(f"{about} "))
-        return is_line or (kind == PatternKind.TOOL_ERROR and about == f"{event.about} {subject}")
+        return is_line or (kind == PatternKind.TOOL_ERROR and about == error_name(event))
     return event.kind is FrictionKind.REJECTION and kind == PatternKind.REFUSAL and event.about == about
 
 
@@ -134,10 +131,12 @@ class AppliedOutcome(Struct, frozen=True, kw_only=True):
     applied: AppliedDraft
     before: Rate
     after: Rate
+    sessions: SessionShare
+    """In how many sessions it happened, after and before."""
 
     @property
     def verdict(self) -> str:
-        changed = change(self.after, self.before)
+        (changed,) = verdicts([self.sessions])
         past, now = self.before.per_hundred or 0.0, self.after.per_hundred or 0.0
         is_as_often = self.after.count >= _FEWEST_AFTER and now >= _HARDLY_LESS * past
         if changed == "more" or (changed is None and is_as_often):
@@ -149,16 +148,18 @@ class BreaksTally:
     """Counts the breaks of every applied draft, session by session."""
 
     def __init__(self, applied: Sequence[AppliedDraft]) -> None:
-        self._counts = [(each, [0, 0, 0, 0]) for each in applied]
-        """Breaks and prompts before, breaks and prompts after."""
+        self._counts = [(each, [0] * 4, [0] * 4) for each in applied]
+        """Breaks, prompts, sessions with breaks and sessions, each before and after."""
 
     def add(self, material: Material, started: datetime | None, prompts: int, events: Sequence[Moment]) -> None:
-        for each, counts in self._counts:
+        for each, *both in self._counts:
             if started is not None and each.draft.project in (None, material.project):
-                place = 2 if started > each.time else 0
-                counts[place] += breaks(each.draft, material, events)
-                counts[place + 1] += prompts
+                broken = breaks(each.draft, material, events)
+                counts = both[started > each.time]
+                for place, count in enumerate((broken, prompts, int(broken > 0), 1)):
+                    counts[place] += count
 
     def outcomes(self) -> Iterator[AppliedOutcome]:
-        for each, (broken, prompts, broken_after, prompts_after) in self._counts:
-            yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(broken_after, prompts_after))
+        for each, (broken, prompts, with_any, sessions), (again, since, with_any_since, sessions_since) in self._counts:
+            share = SessionShare(with_any_since, sessions_since, with_any, sessions)
+            yield AppliedOutcome(applied=each, before=Rate(broken, prompts), after=Rate(again, since), sessions=share)
