@@ -195,7 +195,7 @@ def test_an_action_that_takes_no_name_of_a_value_is_given_none() -> None:
         def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
             super().__init__(option_strings, dest, nargs=0, help=help)
 
-        def __call__(self, parser: object, namespace: argparse.Namespace, *_: object) -> None:
+        def __call__(self, _parser: object, namespace: argparse.Namespace, *_: object) -> None:
             setattr(namespace, self.dest, True)
 
     made = options.make_parser("show", "Shows.", "")

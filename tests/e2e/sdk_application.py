@@ -22,7 +22,7 @@ async def ask(prompt: str, **options: Any) -> str:
 
     given = ClaudeAgentOptions(permission_mode="bypassPermissions", **options)
     [result] = [each async for each in query(prompt=prompt, options=given) if isinstance(each, ResultMessage)]
-    return result.session_id
+    return str(result.session_id)
 
 
 async def main(folder: Path, client: Path, work: Path) -> None:
