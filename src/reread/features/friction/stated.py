@@ -55,7 +55,7 @@ def shown_in(subject: ConversationUnderTest, ran: Collection[str] = ()) -> tuple
     have named, the lines about commands that the session ran."""
     seen: set[tuple[str, str]] = set()
     found: list[ShownInstructions] = []
-    for path, time, text in (*_handled(subject, ran), *_attached(subject)):
+    for path, time, text in (*_handled(subject), *_attached(subject), *_documents(subject, ran)):
         plain = (_NUMBER.sub("", line).strip() for line in text[:_LONGEST_TEXT].split("\n"))
         new = (line for line in dict.fromkeys(plain) if len(line) > _SHORTEST and (path, line) not in seen)
         fresh = tuple(islice(new, _MOST_SHOWN - len(seen)))
@@ -65,14 +65,10 @@ def shown_in(subject: ConversationUnderTest, ran: Collection[str] = ()) -> tuple
     return tuple(found)
 
 
-def _handled(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator[tuple[str, datetime | None, str]]:
+def _handled(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
     """What was read of these files and written to them."""
     for call in subject.main_calls:
         if not (call.name == "Read" or call.name in EDITS):
-            continue
-        if ran and call.name == "Read" and call.path.endswith(".md") and file_name(call.path) not in NAMES:
-            lines = [line for line in call.text.split("\n") if any(map(line.__contains__, ran))]
-            yield call.path, call.ended, "\n".join(lines)
             continue
         raw = bytes(call.call.block.raw_input)  # looked through first, since most calls are about other files
         if any(map(raw.__contains__, _NAMED)) and _is_told(call.path) and call.worked:
@@ -80,6 +76,13 @@ def _handled(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator[t
             written = [given.content, given.new_string, *(each.get("new_string") for each in given.edits or ())]
             texts = [call.text] if call.name == "Read" else [text for text in written if isinstance(text, str)]
             yield from ((call.path, call.ended, text) for text in texts)
+
+
+def _documents(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator[tuple[str, datetime | None, str]]:
+    for call in subject.main_calls if ran else ():
+        if call.name == "Read" and call.path.endswith(".md") and not _is_told(call.path):
+            told = (line for line in call.text.split("\n") if any(map(line.__contains__, ran)))
+            yield call.path, call.ended, "\n".join(told)
 
 
 def _attached(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
