@@ -22,7 +22,7 @@ from reread.blocks.model import (
     WordsBlock,
 )
 from reread.blocks.of_events import StreamBlocks, events_of
-from reread.blocks.of_session import DEEPEST, SessionBlocks, blocks_of, spoken_blocks
+from reread.blocks.of_session import DEEPEST, SessionBlocks, heading_of, spoken_blocks
 from reread.live import events
 from reread.live.capture import replay
 from reread.sessions import Session
@@ -47,6 +47,10 @@ def name(wire: Path) -> str:
 def turns_of(session: Session) -> list[TurnBlocks]:
     made = SessionBlocks(session)
     return [made.turn(session, turn) for turn in session.turns if turn.prompt is not None or turn.steps]
+
+
+def blocks_of(session: Session) -> list[ShownBlock]:
+    return [heading_of(session), *(block for turn in turns_of(session) for block in turn)]
 
 
 def in_terminal(turn: TurnBlocks, session: Session) -> str:

@@ -52,14 +52,6 @@ DEEPEST = 20
 """How deep agents within agents are shown."""
 
 
-def blocks_of(session: Session) -> Iterator[ShownBlock]:
-    """Everything on the active branch, in reading order. What an agent did is inside the block of its call."""
-    yield heading_of(session)
-    made = SessionBlocks(session)
-    for turn in session.turns:
-        yield from made.turn(session, turn)
-
-
 def spoken_blocks(session: Session) -> Iterator[ShownBlock]:
     """Prompts and steps in the order a stream would bring them, then the same for each agent.
 

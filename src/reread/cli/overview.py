@@ -53,14 +53,12 @@ def run_overview(arguments: list[str]) -> int | None:
         tell_lines("No Claude Code transcripts found here, so this is a demonstration on sample sessions.\n")
         return run_demo([])
     with readable_archive(args.config) as archive:
-        is_shown = False
         if not args.no_sync and archive.home == args.config.home:
-            is_shown = _show_early(archive, args)
-            if not is_shown:
-                freshen(archive)
-        if not is_shown:
-            warn_incomplete(archive)
-            _show_archive(archive, args)
+            if _show_early(archive, args):
+                return None
+            freshen(archive)
+        warn_incomplete(archive)
+        _show_archive(archive, args)
     return None
 
 
@@ -95,14 +93,10 @@ def _show_early(archive: Archive, args: options.Options) -> bool:
         facts = _facts(archive, args.config, _counted_to(archive, args.config))
         options.print_lines(views.session_list.closing_lines(facts, options.make_view(args.config)))
         sys.stdout.flush()
-        _finish(archive)
+        # What the first sync left for later, while the person reads; if this is stopped, the next sync does it.
+        with closing(ProgressBar()) as progress:
+            archive.inner.finish(progress)
     return early.is_shown
-
-
-def _finish(archive: Archive) -> None:
-    """Does what the first sync left for later, while the person reads the overview; if stopped, the next sync does."""
-    with closing(ProgressBar()) as progress:
-        archive.inner.finish(progress)
 
 
 def _show_newest(archive: Archive, config: Config, report: UsageReport, total: int) -> None:
@@ -112,8 +106,9 @@ def _show_newest(archive: Archive, config: Config, report: UsageReport, total: i
     starts = sums.beginnings(until, config.timezone)
     lately = sums.periods(report.rows, starts, [None] * len(starts), is_past=until is not config.now)
     days = cleanup_days_of(config)
-    newest = [each for _, each in archives.listing.numbered(archive.inner.connection, NEWEST, days, with_hidden=True)]
-    options.print_lines(views.session_list.early_overview_lines(newest, total, lately, options.make_view(config)))
+    newest = archives.listing.numbered(archive.inner.connection, NEWEST, days, with_hidden=True)
+    heading = f"the newest of {views.numbers.count(total, 'session')}; the others are being read now"
+    options.print_lines(views.session_list.overview_lines(newest, heading, lately, options.make_view(config)))
     sys.stdout.flush()
 
 
@@ -148,10 +143,12 @@ def _show_archive(archive: Archive, args: options.Options) -> None:
     newest = archives.listing.numbered(archive.inner.connection, NEWEST, kept_for, with_hidden=args.hidden)
     expiring = archive.inner.count_expiring(args.config.now + archives.listing.SOON, kept_for)
     facts = _facts(archive, args.config, until)
-    counts = everything - hidden, hidden
+    shown = everything - hidden
+    heading = f"{views.numbers.count(shown, 'session')}, newest first" + (f", {hidden:,} hidden" if hidden else "")
+    listed, pages = [each for _, each in newest], views.session_list
     args.print_answer(
-        lambda: views.session_list.overview_document([each for _, each in newest], *counts, expiring, facts, lately),
-        lambda view: views.session_list.overview_lines(newest, *counts, facts, lately, view),
+        lambda: pages.overview_document(listed, shown, hidden, expiring, facts, lately),
+        lambda view: (*pages.overview_lines(newest, heading, lately, view), *pages.closing_lines(facts, view)),
     )
 
 
@@ -204,8 +201,8 @@ def run_demo(arguments: list[str]) -> int:
                 tell("run the commands shown here as `reread demo COMMAND`")
             return code
         main.run(scratch)
-        options.print_lines(["", "In the demonstration each command is `reread demo COMMAND`:"])
-        options.print_lines(["", "$ reread demo show @last", ""])
+        told = "In the demonstration each command is `reread demo COMMAND`:"
+        options.print_lines(["", told, "", "$ reread demo show @last", ""])
         code = main.run(["show", "@last", *scratch])
         options.print_lines(["", "The same in your browser: reread demo serve"])
         return code

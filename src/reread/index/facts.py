@@ -25,16 +25,17 @@ class CostParts(NamedTuple):
 def oldest_transcript(connection: sqlite3.Connection) -> int | None:
     """The session of the transcript that was written longest ago and still exists."""
     query = "SELECT session FROM file WHERE kind = 'transcript' AND present = 1 AND session NOT NULL ORDER BY mtime_ns"
-    found = connection.execute(f"{query} LIMIT 1").fetchone()
-    return found[0] if found is not None else None
+    return _first(connection.execute(f"{query} LIMIT 1"))
 
 
 def dearest_session(connection: sqlite3.Connection, since: int) -> int | None:
     """The session that cost most of those that ended since a time in milliseconds; None if none has a price."""
-    found = connection.execute(
-        "SELECT id FROM session WHERE ended >= ? AND nanodollars > 0 ORDER BY nanodollars DESC LIMIT 1", (since,)
-    ).fetchone()
-    return found[0] if found is not None else None
+    query = "SELECT id FROM session WHERE ended >= ? AND nanodollars > 0 ORDER BY nanodollars DESC LIMIT 1"
+    return _first(connection.execute(query, (since,)))
+
+
+def _first(found: sqlite3.Cursor) -> int | None:
+    return next((row[0] for row in found), None)
 
 
 def cost_parts(connection: sqlite3.Connection, session: int) -> CostParts:

@@ -187,20 +187,13 @@ def fate(each: Listed, now: datetime, *, is_short: bool = False) -> str:
 
 
 def overview_lines(
-    sessions: Sequence[tuple[int, Listed]],
-    total: int,
-    hidden: int,
-    facts: Sequence[Fact],
-    periods: Sequence[Period],
-    view: View,
+    sessions: Iterable[tuple[int, Listed]], heading: str, periods: Sequence[Period], view: View
 ) -> Iterator[str]:
-    """Recent usage, the newest sessions with the numbers that select them, what stands out, and what to type next."""
+    """Recent usage, and the newest sessions with the numbers that select them."""
     yield from _period_table(periods, view)
     yield ""
-    left_out = f", {hidden:,} hidden" if hidden else ""
-    yield view.style.paint(f"{count(total, 'session')}, newest first{left_out}", "bold")
+    yield view.style.paint(heading, "bold")
     yield from newest_table([_recent(position, each, view) for position, each in sessions], view)
-    yield from closing_lines(facts, view)
 
 
 def closing_lines(facts: Sequence[Fact], view: View) -> Iterator[str]:
@@ -212,16 +205,6 @@ def closing_lines(facts: Sequence[Fact], view: View) -> Iterator[str]:
     yield ""
     hint = "reread show @last    reread search WORDS    reread serve    reread --help"
     yield from view.wrapped(hint, "dim")
-
-
-def early_overview_lines(
-    sessions: Sequence[Listed], total: int, periods: Sequence[Period], view: View
-) -> Iterator[str]:
-    """The overview while most of `total` sessions are still being imported: only what is already certain."""
-    yield from _period_table(periods, view)
-    yield ""
-    yield view.style.paint(f"the newest of {count(total, 'session')}; the others are being read now", "bold")
-    yield from newest_table([_recent(position, each, view) for position, each in enumerate(sessions, 1)], view)
 
 
 def newest_table(rows: Sequence[Sequence[str]], view: View) -> Iterator[str]:
