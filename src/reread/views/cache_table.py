@@ -61,9 +61,8 @@ def _figures_document(used: Tokens, caching: Caching) -> Document:
 
 def _rebuilt_document(caching: Caching) -> Document:
     return {
-        **picked(caching, "rebuilds rebuilt_tokens"),
+        **picked(caching, "rebuilds rebuilt_tokens unpriced_rebuilds"),
         "premium_usd": dollars(nano(caching.premium)),
-        "unpriced_rebuilds": caching.unpriced_rebuilds,
     }
 
 
@@ -88,9 +87,8 @@ def _session_document(session: SessionCaching) -> Document:
         ],
         "rebuilds": [
             {
-                **picked(each, "time agent model prompt_tokens rebuilt_tokens=tokens"),
+                **picked(each, "time agent model prompt_tokens rebuilt_tokens=tokens cause"),
                 "premium_usd": dollars(nano(each.nanodollars)),
-                "cause": each.cause,
                 "source": reported_or_inferred(by_api=each.by_api),
             }
             for each in session.rebuilds

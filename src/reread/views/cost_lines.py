@@ -101,10 +101,8 @@ def _derivation(derivation: Derivation) -> Document:
 
 def _component(each: Component) -> Document:
     return {
-        "name": each.name,
-        "tokens": each.count,
+        **picked(each, "name tokens=count nanodollars"),
         "nanodollars_per_token": None if each.rate is None else exact_rate(each.rate),
-        "nanodollars": each.nanodollars,
     }
 
 

@@ -270,10 +270,9 @@ def health_document(health: Health, *, with_fields: bool = False) -> Document:
             "cleanup_period_days": int(days) if days.is_integer() else days,
             "expiring_sessions": health.expiring_sessions,
         },
-        **picked(health, "expiring_not_archived=unkept_sessions results_waiting"),
+        **picked(health, "expiring_not_archived=unkept_sessions results_waiting price_table_date"),
         "left_out": picked(health.left_out, "unread forgotten damaged"),
         "beside": [{"path": str(each.path), "transcripts": each.transcripts} for each in health.beside],
-        "price_table_date": health.price_table_date,
         **({"fields": fields} if with_fields else {}),
     }
 
@@ -315,11 +314,7 @@ def _notice_event(event: events.Notice) -> Document:
 
 
 def _unknown(event: events.UnknownFrame) -> Document:
-    return {
-        "reason": event.reason,
-        "type": event.record.type,
-        "raw": event.record.raw.decode("utf-8", "backslashreplace"),
-    }
+    return {**picked(event, "reason type=record.type"), "raw": event.record.raw.decode("utf-8", "backslashreplace")}
 
 
 _SPECIAL: dict[type[Event], Callable[[Any], Document]] = {
