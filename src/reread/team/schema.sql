@@ -948,6 +948,7 @@ BEGIN
         EXECUTE format('GRANT SELECT ON %I TO reread_member', each.name);
     END LOOP;
     ALTER TABLE untidy ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE budget ENABLE ROW LEVEL SECURITY;
     ALTER TABLE text ENABLE ROW LEVEL SECURITY;
     ALTER TABLE content ENABLE ROW LEVEL SECURITY;
     REVOKE ALL ON text, content FROM reread_member;
