@@ -43,7 +43,8 @@ def test_the_palette_offers_a_session_once_not_again_as_the_text_of_its_title(tm
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         found = site.get("/palette?q=bellows").json()
     assert [each["kind"] for each in found] == ["session", "session", "text", "text"]
-    assert {each["about"].partition(" ")[0] for each in found[2:]} == {"prompt"}
+    assert {each["title"] for each in found[2:]} == {"the bellows of one", "the bellows of two"}, "the prompts"
+    assert {each["about"] for each in found[2:]} == {"app · Of bellows, one", "app · Of bellows, two"}
 
 
 def test_the_palette_offers_first_what_has_the_words_in_its_title(tmp_path: Path) -> None:

@@ -757,7 +757,7 @@ def test_home_says_what_went_on_since_one_was_there_last(tmp_path: Path) -> None
     before = int(time.time()) - 7_200
     with asking(tmp_path / "home", tmp_path / "claude") as site:
         assert "since you were last here" not in site.page("/").text, "who was never here is told nothing"
-        for visit in (f".{before}", f"{before}.{int(time.time()) - 60}"):
+        for visit in (f"0.{before}", f"{before}.{int(time.time()) - 60}"):
             page = site.get("/", {"cookie": f"{READS['cookie']}; reread-seen={visit}"})
             assert "1 session went on since you were last here" in read(page.text).text
             assert "1 session with failed calls" in read(page.text).text

@@ -29,15 +29,8 @@ SHOWN = 200
 MOST_MASKED = 60
 LONG_SECRET = 20
 """Characters; of shorter ones nothing is shown."""
-WENT = {
-    "prompt": "typed",
-    "text": "answer",
-    "thinking": "thinking",
-    "tool": "tool call",
-    "result": "result",
-    "other": "attachment or note of the client",
-}
-"""Where a secret was seen, in words."""
+WENT = {"prompt": "typed", "text": "answer", "thinking": "thinking", "tool": "tool call", "result": "result"}
+"""Where a secret was seen, in words; other lines are attachments and notes of the client."""
 Tell = Callable[[int, int], None]
 Found = TypeVar("Found")
 
@@ -84,10 +77,8 @@ class BackgroundScan(Generic[Found]):
         """Scans in this thread."""
         try:
             self.found = self._look(self._library, self._set_progress)
-        except RereadError as problem:
-            self.problem = str(problem)
         except Exception as problem:  # noqa: BLE001  else each visit would start a new scan, and none would end
-            self.problem = f"{type(problem).__name__}: {problem}"
+            self.problem = str(problem) if isinstance(problem, RereadError) else f"{type(problem).__name__}: {problem}"
 
     def _set_progress(self, done: int, of: int) -> None:
         self.progress = (done, of)

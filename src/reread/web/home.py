@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -30,9 +31,9 @@ MOST_GOING = 3
 MOST_NEWS = 500
 SEEN = "reread-seen"
 """The cookie with the last moment of the visit before this one, and of this one, in seconds."""
-VISIT = timedelta(minutes=30)
-"""Who comes back within this time is still on the same visit."""
-YEAR_OF_SECONDS = 31_536_000
+VISIT = 1_800
+"""Seconds: who comes back sooner is still on the same visit."""
+_SEEN = re.compile(r"(\d{1,11})\.(\d{1,11})")
 _YEAR = timedelta(days=364)
 _CHART = Sheet(width=660, plot=120, crop=18)
 
@@ -44,15 +45,6 @@ class LookFirst(NamedTuple):
     """With what it spent in this week, however old the session is."""
     failing: Listed | None
     """The one with the most calls that failed."""
-
-
-class News(NamedTuple):
-    """What went on since this page was last seen."""
-
-    since: datetime
-    sessions: int
-    failing: int
-    """Those of them with calls that failed."""
 
 
 class Lately(NamedTuple):
@@ -72,11 +64,11 @@ def home(request: Request) -> HTMLResponse:
     until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    runs, secrets, looked, seen = runs_of(site), request.app.state.secrets.found, *_visits(request, now)
-    used = [(total or 0) > 0 for total in lately.activity.totals]
-    days = zip(lately.activity.labels, used, strict=True)
-    links = tuple(day_address(day) if is_used else "" for day, is_used in days)
-    sheet = pages.fitting(request, _CHART)
+    runs, secrets, (looked, seen) = (
+        runs_of(site),
+        request.app.state.secrets.found,
+        _visits(request, int(now.timestamp())),
+    )
     answer = pages.page(
         request,
         "home.html",
@@ -87,46 +79,43 @@ def home(request: Request) -> HTMLResponse:
         **running(site, runs),
         **queue_of(site, runs),
         first=_look_first(site.library, midnight),
-        news=_news(site.library, looked) if looked is not None else None,
+        since=looked,
+        news=_news(site.library, looked) if looked else [],
         secrets=secrets.answer.open if secrets else 0,
         beside=list(beside_lines(site.library.answer("beside", lambda _: find_beside(site.settings.sources)))),
         lately=lately,
         limits=open_limits(site),
         is_past=until is not now,
         last_day=midnight.date(),
-        chart=pages.drawn(lately.cost, replace(sheet, links=tuple(map(day_address, lately.days))))
-        if lately.days
-        else "",
-        activity=pages.drawn(lately.activity, replace(sheet, links=links)) if any(used) else "",
+        **_charts(lately, pages.fitting(request, _CHART)),
     )
-    answer.set_cookie(SEEN, seen, max_age=YEAR_OF_SECONDS, samesite="strict", httponly=True)
+    answer.set_cookie(SEEN, seen, max_age=31_536_000, samesite="strict", httponly=True)
     return answer
 
 
-def _visits(request: Request, now: datetime) -> tuple[datetime | None, str]:
+def _charts(lately: Lately, sheet: Sheet) -> dict[str, Any]:
+    used = [(total or 0) > 0 for total in lately.activity.totals]
+    days = zip(lately.activity.labels, used, strict=True)
+    links = tuple(day_address(day) if is_used else "" for day, is_used in days)
+    cost = replace(sheet, links=tuple(map(day_address, lately.days)))
+    return {
+        "chart": pages.drawn(lately.cost, cost) if lately.days else "",
+        "activity": pages.drawn(lately.activity, replace(sheet, links=links)) if any(used) else "",
+    }
+
+
+def _visits(request: Request, now: int) -> tuple[datetime | None, str]:
     """When this page was last seen before the present visit, and the cookie that says so the next time."""
-    before, _, latest = request.cookies.get(SEEN, "").partition(".")
-    if latest.isdecimal() and now.timestamp() - int(latest[:12]) > VISIT.total_seconds():
-        before = latest[:12]
-    looked = (
-        datetime.fromtimestamp(int(before[:12]), UTC)
-        if before.isdecimal() and int(before[:12]) < now.timestamp()
-        else None
-    )
-    return looked, f"{before if looked else ''}.{int(now.timestamp())}"
+    found = _SEEN.fullmatch(request.cookies.get(SEEN, ""))
+    before, latest = map(int, found.groups("0")) if found else (0, 0)
+    before = latest if now - latest > VISIT else before
+    return datetime.fromtimestamp(before, UTC) if before else None, f"{before}.{now}"
 
 
-def _news(library: ArchivePool, since: datetime) -> News:
-    found = Filter(since=since, without_hidden=True)
-
-    def ask(archive: Archive) -> list[int]:
-        return ordered_ids(
-            archive.inner.connection, choice_of(archive.inner.connection, found), "last", limit=MOST_NEWS
-        )
-
-    rows = list(library.by_id(library.answer(("news", since), ask)))
-    failing = sum(each.stored.row.tool_errors > 0 for each in rows)
-    return News(since, len(rows), failing)
+def _news(library: ArchivePool, since: datetime) -> list[Listed]:
+    """The sessions that went on since then."""
+    found = Filter(since=since, without_hidden=True, limit=MOST_NEWS)
+    return library.answer(("news", since), lambda archive: archive.sessions(found))
 
 
 def _look_first(library: ArchivePool, midnight: datetime) -> LookFirst:

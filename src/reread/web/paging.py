@@ -106,7 +106,7 @@ class BranchRow(NamedTuple):
     """How many forks it is away from the active branch."""
     time: datetime | None = None
     """The time of its own first prompt."""
-    cost: int | None = None
+    cost: int = 0
     """Nanodollars of what was left behind."""
     unpriced: int = 0
     words: Markup = Markup("")
@@ -115,10 +115,6 @@ class BranchRow(NamedTuple):
     """The prompt on the active branch that was asked instead, from its first differing word on, with these marked."""
     is_repeated: bool = False
     """Whether the prompt asked instead is the same."""
-
-    @property
-    def cost_known(self) -> int:
-        return self.cost or 0
 
 
 class BranchPages:
@@ -156,15 +152,10 @@ class BranchPages:
             budget -= _weight(self.pieces[start])
         return self._shown(start, end)
 
-    def whole(self, number: int) -> PageSlice:
-        """One piece, with the texts that are usually cut."""
+    def one(self, number: int, *, is_whole: bool) -> PageSlice:
+        """One piece with everything that is folded in it; with the texts that are usually cut if `is_whole`."""
         start = min(number, self.total)
-        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST, is_lean=False)
-
-    def with_parts(self, number: int) -> PageSlice:
-        """One piece, with everything that is folded in it."""
-        start = min(number, self.total)
-        return self._shown(start, min(start + 1, len(self.pieces)), is_lean=False)
+        return self._shown(start, min(start + 1, len(self.pieces)), WIDEST if is_whole else USUAL, is_lean=False)
 
     def _shown(
         self, start: int, end: int, limits: CutLimits = USUAL, *, is_lean: bool = True, open_agents: bool = False
@@ -393,7 +384,7 @@ def _left_behind(session: Session, branch: Branch, row: BranchRow) -> BranchRow:
     used, lane = branch_usage(session, branch), _lane(session, branch)
     first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
     other = _asked_instead(session, branch)
-    made = row._replace(lane=lane, cost=used.nanodollars, unpriced=used.unpriced_tokens)
+    made = row._replace(lane=lane, cost=used.nanodollars or 0, unpriced=used.unpriced_tokens)
     if first is None or other is None:
         return made
     if first.text.split() == other.text.split():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -218,7 +219,7 @@ class Offer(NamedTuple):
     href: str
     session: str = ""
     """The session of a text; texts of one session follow each other."""
-    time: str = ""
+    time: datetime | None = None
     """When that session ended."""
 
 
@@ -240,7 +241,7 @@ def _sessions(archive: Archive, words: list[str]) -> Iterator[Offer]:
     for stored in listing.having_words(archive.inner.connection, words, MOST_SESSIONS):
         row = stored.row
         title = ("★ " if stored.mark.starred else "") + _near(row.title or "(no title)", words)
-        yield Offer("session", title, last_part(row.project) or "", f"/s/{link_name(stored)}", time=_ended(stored))
+        yield Offer("session", title, last_part(row.project) or "", f"/s/{link_name(stored)}", time=stored.ended)
 
 
 def _near(title: str, words: list[str]) -> str:
@@ -248,10 +249,6 @@ def _near(title: str, words: list[str]) -> str:
     first = min((at for word in words if (at := title.casefold().find(word)) >= 0), default=0)
     beginning, _, _ = title[:LEAD].rpartition(" ")
     return (f"{beginning} … {title[title.rfind(' ', 0, first) + 1 :]}" if first > FAR else title)[:120]
-
-
-def _ended(stored: StoredSession) -> str:
-    return stored.ended.isoformat() if stored.ended else ""
 
 
 def _projects(archive: Archive, words: list[str]) -> Iterator[Offer]:
@@ -284,7 +281,7 @@ def _hits(site: pages.Site, typed: str, offered: set[str]) -> list[Offer]:
                 + pages.query({"q": typed, "at": shown.anchor})
                 + (f"#{shown.anchor}" if shown.anchor else ""),
                 link_name(group.session),
-                _ended(group.session),
+                group.session.ended,
             )
             for group in _groups(hits, answer.terms)
             for shown in group.hits

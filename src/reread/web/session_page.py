@@ -68,46 +68,56 @@ _SCRIPTS = (
 def show(request: Request) -> Response:
     """The page from its beginning, from a piece or from a message; outline and map follow after the first screen."""
     with _viewed(request) as (view, pooled):
-        where, moments, lead = view.where(pages.value(request, "at")), pooled.moments(), view.lead(pooled.stored)
+        where, moments = view.where(pages.value(request, "at")), pooled.moments()
         branch_pages = view.branch(where.branch if where else pages.value(request, "branch"))
-        start = where.piece if where else pages.number(request, "from")
-        wanted = sought(request)
+        wanted, around = sought(request), _surroundings(view, pooled, branch_pages, moments)
         return pages.page_in_parts(
             request,
             pooled.lock,
             "conversation.html",
-            lead.title or "A session",
+            around["own_title"] or "A session",
             scripts=_SCRIPTS,
             sought=wanted,
             terms=msgspec.json.encode(wanted.terms).decode() if wanted else "",
             at=where.anchor if where else "",
-            page=lead,
-            view=view,
+            **around,
             **_of_archive(pages.site_of(request), pooled),
-            own_title=lead.title,
-            took=_took(lead),
-            **_first_slice(request, branch_pages, start),
-            branch=branch_pages.name,
-            is_active=branch_pages.branch.active,
+            **_first_slice(request, branch_pages, where.piece if where else pages.number(request, "from")),
             branch_label=branch_label(branch_pages.branch),
             branch_pages=branch_pages,
-            friction=_friction(moments),
             marks=lambda: [*branch_pages.marks, *friction_marks(branch_pages, moments)],
-            first_bad=first_bad,
         )
+
+
+def _surroundings(
+    view: SessionView, pooled: PooledArchive, branch_pages: BranchPages, moments: Sequence[Moment]
+) -> dict[str, Any]:
+    """What stands around a conversation and follows it as it grows."""
+    lead = view.lead(pooled.stored)
+    return {
+        "page": lead,
+        "own_title": lead.title,
+        "took": _took(lead),
+        "view": view,
+        "first_bad": first_bad,
+        "branch": branch_pages.name,
+        "is_active": branch_pages.branch.active,
+        "name": pooled.name,
+        "mark": pooled.mark,
+        "friction": _friction(moments),
+        "cost": pooled.stored.row.nanodollars,
+        "unpriced": pooled.is_partial,
+    }
 
 
 def _of_archive(site: pages.Site, pooled: PooledArchive) -> dict[str, Any]:
     """What the archive says of a session."""
     row = pooled.stored.row
     return {
-        "name": pooled.name,
-        "mark": pooled.mark,
         "copies": site.library.copies(pooled.stored),
         "team": site.library.team(pooled.stored),
         "folder": row.folder,
         "project": row.project or "",
-        **_cost_of(pooled),
         "agents": row.subagents,
         "tag_names": tag_names(site.library),
         "stamp": _stamp(pooled.stamp),
@@ -118,11 +128,6 @@ def _of_archive(site: pages.Site, pooled: PooledArchive) -> dict[str, Any]:
 def _friction(moments: Sequence[Moment]) -> str:
     """The moments of friction, without what the line above counts."""
     return kinds_line(each for each in moments if each.kind not in _IN_HEAD)
-
-
-def _cost_of(pooled: PooledArchive) -> dict[str, Any]:
-    """What a session cost, and whether that is a lower bound: the same on each page."""
-    return {"cost": pooled.stored.row.nanodollars, "unpriced": pooled.is_partial}
 
 
 def _first_slice(request: Request, branch_pages: BranchPages, start: int) -> dict[str, Any]:
@@ -191,10 +196,11 @@ def sidebar(request: Request) -> Response:
     already has it."""
     with _viewed(request) as (view, pooled):
         branch_pages = view.branch(pages.value(request, "branch"))
-        moments, lead = pooled.moments(), view.lead(pooled.stored)
-        friction, marks = _friction(moments), [*branch_pages.marks, *friction_marks(branch_pages, moments)]
-        suggested = tag_names(pages.site_of(request).library)
-        state = _stamp((view.figures, lead.title, lead.ended, friction, marks, pooled.mark, suggested))
+        moments = pooled.moments()
+        around = _surroundings(view, pooled, branch_pages, moments)
+        around["marks"] = marks = [*branch_pages.marks, *friction_marks(branch_pages, moments)]
+        suggested, lead = tag_names(pages.site_of(request).library), around["page"]
+        state = _stamp((view.figures, lead.title, lead.ended, around["friction"], marks, pooled.mark, suggested))
         start, last = pages.number(request, "from"), pages.value(request, "last")
         if last and last not in [row.anchor for row in branch_pages.outline[:start][-1:]]:
             start = 0  # it was rewound: some prompts in the page are no longer on this branch
@@ -202,19 +208,8 @@ def sidebar(request: Request) -> Response:
             "sidebar.html",
             rows=branch_pages.outline[start:],
             is_changed=state != pages.value(request, "seen"),
-            page=lead,
-            **_cost_of(pooled),
-            branch=branch_pages.name,
-            is_active=branch_pages.branch.active,
-            view=view,
-            friction=friction,
-            marks=marks,
-            took=_took(lead),
-            first_bad=first_bad,
-            name=pooled.name,
-            mark=pooled.mark,
-            own_title=lead.title,
             tag_names=suggested,
+            **around,
         )
         return HTMLResponse(body, headers={"x-seen": state, "x-from": str(start)})
 
@@ -261,7 +256,8 @@ def cost(request: Request) -> Response:
     with _viewed(request) as (view, pooled):
         branch = view.branch(pages.value(request, "branch"))
         found = spending_of(view.session, branch.branch, view.timeline(branch.name))
-        values = {"spent": found, "name": pooled.name, **_cost_of(pooled), **rebuilds(found.cache)}
+        money = {"cost": pooled.stored.row.nanodollars, "unpriced": pooled.is_partial}
+        values = {"spent": found, "name": pooled.name, **money, **rebuilds(found.cache)}
         return pages.part(request, "spending.html", "Where the money went", f"/s/{pooled.name}", **values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -62,13 +63,10 @@ def wording(branch_pages: BranchPages) -> list[Worded]:
 
 def counted(words: list[Worded], letters: Letters) -> list[tuple[str, int, int]]:
     """Anchor and piece of each text that contains these letters, and how often."""
-    found: dict[tuple[str, int], int] = {}
+    found = Counter[tuple[str, int]]()
     for each in words:
-        number = each.count(letters)
-        if number:
-            place = (each.anchor, each.piece)
-            found[place] = found.get(place, 0) + number
-    return [(name, piece, number) for (name, piece), number in found.items()]
+        found[each.anchor, each.piece] += each.count(letters)
+    return [(name, piece, number) for (name, piece), number in found.items() if number]
 
 
 def _of_turn(turn: TurnBlocks, named: set[str]) -> Iterator[Worded]:
@@ -231,15 +229,15 @@ def more_of(view: SessionView, request: Request) -> Response:
     """The pieces of a branch from a piece on, or before it."""
     branch_pages = view.branch(pages.value(request, "branch"))
     before = pages.number(request, "before", -1)
-    if pages.value(request, "whole"):
-        page_slice = branch_pages.whole(pages.number(request, "from"))
-    elif pages.value(request, "parts"):
-        page_slice = branch_pages.with_parts(pages.number(request, "from"))
+    is_whole = bool(pages.value(request, "whole"))
+    is_one = is_whole or bool(pages.value(request, "parts"))
+    if is_one:
+        page_slice = branch_pages.one(pages.number(request, "from"), is_whole=is_whole)
     elif before >= 0:
         page_slice = branch_pages.before(before, NEXT_STEPS)
     else:
         page_slice = branch_pages.slice(pages.number(request, "from"), NEXT_STEPS)
-    base = "" if pages.value(request, "whole") or pages.value(request, "parts") else part_base(request)
+    base = "" if is_one else part_base(request)
     bases = {"part_base": base, "agent_base": part_base(request), "picture_base": picture_base(request)}
     body = pages.render("pieces.html", page_slice=page_slice, **bases)
     return HTMLResponse(body, headers={"x-next": str(page_slice.next), "x-first": str(page_slice.first)})

@@ -184,17 +184,18 @@ def _beginning(text: str, now: datetime, zone: tzinfo | None) -> datetime:
 
 def blamed(site: pages.Site, form: Mapping[str, str]) -> list[str]:
     """The fields whose times are invalid; both if each is valid but they do not fit together."""
-    wrong = []
-    for name in ("since", "until"):
-        try:
-            make_filter(site, {name: form.get(name, "")})
-        except BadInput:
-            wrong.append(name)
+    times = ("since", "until")
+    if not _is_wrong(site, form):
+        return []
+    return [name for name in times if _is_wrong(site, {name: form.get(name, "")})] or list(times)
+
+
+def _is_wrong(site: pages.Site, form: Mapping[str, str]) -> bool:
     try:
         make_filter(site, form)
     except BadInput:
-        return wrong or ["since", "until"]
-    return []
+        return True
+    return False
 
 
 def projects(site: pages.Site) -> list[str]:

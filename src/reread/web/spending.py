@@ -24,7 +24,6 @@ from .paging import FAILURES, MapMark
 WIDTH, HEIGHT = 1_000, 120
 """Of the curve, in its own units."""
 MOST_MARKS = 200
-DEAREST = 5
 MOST_STEPS = 500
 """Points of the curve; of more requests, each point is the largest of several."""
 
@@ -56,8 +55,6 @@ class SessionSpending(NamedTuple):
     shares: list[tuple[str, str, str]]
     """Name, amount, and share of the whole."""
     turns: list[TurnSpending]
-    dearest: list[TurnSpending]
-    dearest_share: str
     curve: str
     """The points of the area below the curve."""
     most: str
@@ -70,15 +67,10 @@ def spending_of(session: Session, branch: Branch, timeline: Sequence[TimelinePoi
     report = session_report(session, UsageQuestion(by="model"), session.prices)
     context = next((each.prompts for each in (report.session.contexts if report.session else ()) if not each.agent), ())
     sizes = [size for _, size in context]
-    turns = _turns(session, branch.turns)
-    dearest = sorted(turns, key=lambda each: -each.nanodollars)[:DEAREST]
-    share = sum(each.nanodollars for each in dearest) / (sum(each.nanodollars for each in turns) or 1)
     return SessionSpending(
         totals=token_facts(session.total_usage)[1:],
         shares=list(_shares(session, report)),
-        turns=turns,
-        dearest=dearest,
-        dearest_share=percent(share),
+        turns=_turns(session, branch.turns),
         curve=_curve(sizes),
         most=tokens(max(sizes, default=0)),
         marks=_marks(session, report, [time for time, _ in context], timeline),
@@ -163,8 +155,5 @@ def _rebuilt(each: FoundRebuild) -> str:
 
 def first_bad(marks: Iterable[MapMark]) -> dict[str, str]:
     """The first place of each kind of failure, by the word for it."""
-    found: dict[str, str] = {}
-    for mark in sorted(marks, key=lambda mark: mark.y):
-        if mark.what in FAILURES:
-            found.setdefault(mark.what, mark.anchor)
-    return found
+    from_below = sorted(marks, key=lambda mark: -mark.y)
+    return {mark.what: mark.anchor for mark in from_below if mark.what in FAILURES}

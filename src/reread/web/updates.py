@@ -101,11 +101,9 @@ class Watch:
                         self.is_busy = False
                         self.problem = str(result.problems[0]) if result.problems else ""
                         self._hub.notify()
-            except (RereadError, OSError) as problem:
-                self.problem = str(problem)
-                self._hub.notify()
             except Exception as problem:  # noqa: BLE001  nobody would notice that the thread died and imports nothing
-                self.problem = f"{type(problem).__name__}: {problem}"
+                is_told = isinstance(problem, RereadError | OSError)
+                self.problem = str(problem) if is_told else f"{type(problem).__name__}: {problem}"
                 self._hub.notify()
             self.is_busy = False
             self._stop.wait(RETRY_SECONDS)

@@ -20,7 +20,6 @@ from reread.archive.status import DAYS_BACK, PERIODS, SECONDS, dollars_to_nano, 
 from reread.archive.usage_report import GROUPINGS, FiveHourBlock, block
 from reread.errors import BadInput
 from reread.views.cache_table import cause_words, reported_or_inferred, signed_money
-from reread.views.charts import Chart
 from reread.views.charts.chart import fold_names
 from reread.views.charts.svg import Sheet, chart_svg
 from reread.views.limit_lines import open_limit_lines
@@ -123,15 +122,6 @@ def day_address(day: str) -> str:
     return f"/usage{pages.query(_day(day))}"
 
 
-def _week(key: str) -> Changes:
-    sunday = date.fromisoformat(key) + timedelta(days=6)
-    return _span("day", key, sunday.isoformat())
-
-
-def _month(key: str) -> Changes:
-    return _span("day", *month_span(key))
-
-
 def month_span(month: str) -> tuple[str, str]:
     """The first and the last day of a month."""
     first = date.fromisoformat(f"{month}-01")
@@ -145,8 +135,8 @@ def _block(key: str) -> Changes:
 
 _NARROWER: dict[str, Callable[[str], Changes | str]] = {
     "day": _day,
-    "week": _week,
-    "month": _month,
+    "week": lambda key: _span("day", key, (date.fromisoformat(key) + timedelta(days=6)).isoformat()),
+    "month": lambda key: _span("day", *month_span(key)),
     "block": _block,
     "model": lambda key: {"by": "day", "model": key},
     "project": lambda key: {"by": "day", "project": key},
@@ -173,16 +163,15 @@ _BESIDE = Sheet(width=520, plot=250, crop=16)
 
 def usage(request: Request) -> HTMLResponse:
     site = pages.site_of(request)
-    values: dict[str, Any]
     chosen, problem = asked_or_why_not(request)
+    values: dict[str, Any] = {
+        "asked": chosen,
+        "tabs": SHOWN if site.settings.store is None else (*SHOWN, *_OF_STORE),
+        "spans": SPANS,
+        "problem": problem,
+        "blamed": blamed(site, chosen.form) if problem else [],
+    }
     if problem:
-        values = {
-            "asked": chosen,
-            "tabs": SHOWN if site.settings.store is None else (*SHOWN, *_OF_STORE),
-            "spans": SPANS,
-            "problem": problem,
-            "blamed": blamed(site, chosen.form),
-        }
         return pages.page(request, "usage.html", f"Usage by {chosen.by}", status=400, **values)
     report = usage_report(site, chosen)
     rows = limited(report, MOST_ROWS)
@@ -195,12 +184,7 @@ def usage(request: Request) -> HTMLResponse:
     if chart.kind == "names":
         chart = fold_names(chart, MOST_NAMES)
         links = links[: MOST_NAMES - 1] if len(links) > MOST_NAMES else links
-    values = {
-        "problem": "",
-        "blamed": [],
-        "asked": chosen,
-        "tabs": SHOWN if site.settings.store is None else (*SHOWN, *_OF_STORE),
-        "spans": SPANS,
+    values |= {
         "report": rows,
         "left_out": len(report.rows) - len(rows.rows),
         "chart": pages.drawn(chart, replace(pages.fitting(request, _MAIN), links=tuple(links))) if rows.rows else "",
@@ -389,10 +373,7 @@ def download(request: Request) -> Response:
     if ending == "csv":
         kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()
     else:
-        kind, body = "image/svg+xml", chart_svg(_chart(site, what, report)).encode()
+        chart = projects_chart(report) if what == "projects" else usage_chart(report, site.settings.timezone)
+        kind, body = "image/svg+xml", chart_svg(chart).encode()
     name = f"reread-usage-by-{report.by}.{ending}"
     return Response(body, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
-
-
-def _chart(site: pages.Site, what: str, report: UsageReport) -> Chart:
-    return projects_chart(report) if what == "projects" else usage_chart(report, site.settings.timezone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -26,13 +27,17 @@ MOST_LINES = 300
 LONGEST_ANSWER = 700
 _TOLD = frozenset({"interrupted", "api_error", "compacted"})
 """Notices that are shown in the short form of a turn."""
-VERDICTS = {
-    BranchOutcome.LEFT_ONLY: "changed on the left only",
-    BranchOutcome.RIGHT_ONLY: "changed on the right only",
-    BranchOutcome.SAME: "both changed it, and it came out the same",
-    BranchOutcome.DIFFERENT: "both changed it, differently",
-    BranchOutcome.UNKNOWN: "both changed it; how it ended is not known as a whole",
+OUTCOMES = {
+    BranchOutcome.DIFFERENT: ("both changed it, differently", "came out differently"),
+    BranchOutcome.UNKNOWN: (
+        "both changed it; how it ended is not known as a whole",
+        "changed on both sides, the end not known",
+    ),
+    BranchOutcome.LEFT_ONLY: ("changed on the left only",) * 2,
+    BranchOutcome.RIGHT_ONLY: ("changed on the right only",) * 2,
+    BranchOutcome.SAME: ("both changed it, and it came out the same", "came out the same"),
 }
+"""Of each what is said of one file, and of several. Files that differ come first."""
 
 
 class Side(NamedTuple):
@@ -135,27 +140,12 @@ def _shortened(step: Step) -> Step:
 
 
 def _ordered(files: Sequence[PartedFile]) -> list[PartedFile]:
-    """Files that differ come first."""
-    order = [
-        BranchOutcome.DIFFERENT,
-        BranchOutcome.UNKNOWN,
-        BranchOutcome.LEFT_ONLY,
-        BranchOutcome.RIGHT_ONLY,
-        BranchOutcome.SAME,
-    ]
-    return sorted(files, key=lambda file: order.index(file.outcome))
+    return sorted(files, key=lambda file: list(OUTCOMES).index(file.outcome))
 
 
 def _tally(files: Sequence[PartedFile]) -> list[str]:
-    counts = {
-        BranchOutcome.DIFFERENT: "came out differently",
-        BranchOutcome.UNKNOWN: "changed on both sides, the end not known",
-        BranchOutcome.LEFT_ONLY: "changed on the left only",
-        BranchOutcome.RIGHT_ONLY: "changed on the right only",
-        BranchOutcome.SAME: "came out the same",
-    }
-    numbers = {outcome: sum(file.outcome is outcome for file in files) for outcome in counts}
-    return [f"{number:,} {counts[outcome]}" for outcome, number in numbers.items() if number]
+    numbers = Counter(file.outcome for file in files)
+    return [f"{numbers[outcome]:,} {words}" for outcome, (_, words) in OUTCOMES.items() if numbers[outcome]]
 
 
 def _file(session: Session, file: PartedFile) -> ComparedFile:
@@ -169,7 +159,7 @@ def _file(session: Session, file: PartedFile) -> ComparedFile:
     return ComparedFile(
         path=one_line(shown_path(file.path, session.project)),
         outcome=outcome.name.lower().replace("_", "-"),
-        verdict=VERDICTS[outcome],
+        verdict=OUTCOMES[outcome][0],
         left=_diff(session, file.left),
         right=_diff(session, file.right) if outcome is not BranchOutcome.SAME else None,
         between=_diff(session, file.between) if outcome is BranchOutcome.DIFFERENT else None,

@@ -365,6 +365,7 @@ def _parser(has_breaks: bool = False) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20, "breaks": has_breaks})
     parser.enable(["table", "strikethrough"])
     parser.core.ruler.push("only_safe_links", _keep_safe_links)
+    parser.core.ruler.push("no_empty_headings", _without_empty_headings)
     for name, rule in (("fence", _fence), ("code_block", _fence), ("image", _image_link)):
         parser.add_render_rule(name, rule)
     return parser
@@ -393,9 +394,13 @@ def _keep_safe_links(state: Any) -> None:
                 token.tag = "a" if not opened or opened.pop() else "span"
         if block.type in ("th_open", "td_open"):
             block.attrs = {}  # drops the alignment, a style attribute that the page's policy forbids
-    for opened_cell, inside, closed_cell in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
-        if opened_cell.type == "th_open" and not inside.content:
-            opened_cell.tag = closed_cell.tag = "td"  # an empty cell is the heading of nothing
+
+
+def _without_empty_headings(state: Any) -> None:
+    """An empty cell in the first row of a table is the heading of nothing."""
+    for cell, inside, end in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if cell.type == "th_open" and not inside.content:
+            cell.tag = end.tag = "td"
 
 
 def _fence(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
