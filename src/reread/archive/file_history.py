@@ -47,8 +47,8 @@ from reread.loading import read_unharmed, trunks_of
 from reread.records import Record, Spoken, ToolUse, decode
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
-from reread.sessions.agents import of_agent
 from reread.sessions.calls import call_identity, given_id
+from reread.sessions.progress_lines import of_agent
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of

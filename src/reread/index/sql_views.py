@@ -27,7 +27,7 @@ from reread.records import (
     decode,
 )
 from reread.safe.safe import Safe
-from reread.sessions.agents import of_agent
+from reread.sessions.progress_lines import of_agent
 
 from .meta import as_path
 from .safe_reader import SafeReader

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.features.search_text import texts_of
-from reread.records import ProgressLine, Record, decode
+from reread.records import Record, decode
+from reread.sessions.progress_lines import of_agent
 
 from .meta import FIELDS
 
@@ -483,10 +484,7 @@ def text_at(kind: str, content: bytes, part: int) -> BlockText | None:
 
 def text_in(record: Record, part: int) -> BlockText | None:
     """A text of a decoded line of a transcript."""
-    if isinstance(record, ProgressLine):
-        from reread.sessions.agents import of_agent  # imports all of `sessions`, and few hits need it
-
-        record = of_agent(record)
+    record = of_agent(record)
     texts = texts_of(record)
     return BlockText(record.uuid, texts[part].text) if part < len(texts) else None
 

@@ -11,7 +11,7 @@ Seven kinds of evidence link an agent to its call; the first that gives a known 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import Prices
-from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User, decode
+from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User
 
 from .calls import ToolCall
 from .captured import ToolPermission
@@ -210,55 +210,6 @@ def _marked(branches: tuple[Branch, ...]) -> tuple[Branch, ...]:
     notice = Notice(what="task", text=FROM_PROGRESS, record=first.records[0])
     turns = (replace(first, steps=(notice, *first.steps)), *main.turns[1:])
     return (replace(main, turns=turns), *others)
-
-
-def agent_line(line: Record) -> Spoken | None:
-    """The agent's line that a progress line repeats; `raw`, `line` and `offset` are those of the progress line."""
-    progress = line.progress if isinstance(line, ProgressLine) else None
-    if not isinstance(progress, AgentProgress) or not bytes(progress.message):
-        return None
-    record = decode(bytes(progress.message))
-    if not isinstance(record, Spoken):
-        return None
-    return replace(
-        record,
-        uuid=record.uuid or line.uuid,
-        timestamp=record.timestamp or line.timestamp,
-        session_id=line.session_id,
-        cwd=line.cwd,
-        version=line.version,
-        git_branch=line.git_branch,
-        agent_id=progress.agent_id,
-        is_sidechain=True,
-        raw=line.raw,
-        line=line.line,
-        offset=line.offset,
-    )
-
-
-def of_agent(record: Record) -> Record:
-    """The agent's line that a progress line repeats; any other line is returned as it is."""
-    return agent_line(record) or record
-
-
-def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict[int, Spoken]:
-    """The agents' lines found only in progress lines, by the `id()` of the progress line.
-
-    Agents in `claimed` are left out: they have lines of their own, which hold more than the progress lines repeat.
-    """
-    found: dict[int, Spoken] = {}
-    known: set[tuple[str, str]] = set()
-    for line in lines:
-        progress = line.progress if isinstance(line, ProgressLine) else None
-        agent = progress.agent_id if isinstance(progress, AgentProgress) else None
-        if agent is None or agent in claimed:
-            continue
-        spoken = agent_line(line)
-        if spoken is None or (spoken.uuid is not None and (agent, spoken.uuid) in known):
-            continue
-        known.add((agent, spoken.uuid or ""))
-        found[id(line)] = spoken
-    return found
 
 
 def progress_agents(

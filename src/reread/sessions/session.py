@@ -19,10 +19,11 @@ from reread.marks import NO_MARK, Mark, below
 from reread.records import AgentMeta, Assistant, ProgressLine, Record, Spoken, StreamEvent, Usage, parse_time
 from reread.records.state import IndexEntry, Relocated, WorktreeState
 
-from .agents import AgentKind, Subagent, inline_agents, lines_by_progress, link, progress_agents
+from .agents import AgentKind, Subagent, inline_agents, link, progress_agents
 from .calls import CallStatus, ToolCall
 from .captured import Captured, Final, FinalCounts, Joined, SessionCapture, ToolPermission, completed
 from .conversation import Conversation
+from .progress_lines import lines_by_progress
 from .requests import collapse
 from .titles import title_of
 from .values import Notice
