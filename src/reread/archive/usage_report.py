@@ -321,19 +321,11 @@ def _needs_ledger(ask: UsageQuestion) -> bool:
     """Whether the sums by quarter cannot answer: the question filters by more than model and time, by a time within a
     quarter, or asks for recorded money."""
     filters = ask.filters
-    others = (
-        filters.project,
-        filters.of_project,
-        filters.git_branch,
-        filters.tool,
-        filters.file,
-        *filters.sources,
-        filters.machine,
-    )
+    narrowed = (filters.project, filters.of_project, filters.git_branch, filters.tool, filters.file, filters.machine)
     edges = [time for time in (filters.since, filters.until) if time is not None]
     return (
         ask.is_recorded
-        or any(others)
+        or any((*narrowed, *filters.sources))
         or filters.asks_for_marks
         or any(time.timestamp() % QUARTER_SECONDS for time in edges)
     )

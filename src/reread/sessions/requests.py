@@ -126,17 +126,20 @@ class _Evidence:
         return self._previous
 
     def _of_gateway(self, record: Assistant, name: str) -> Key:
-        before = self._chained.get(record.parent_uuid or "", ())
-        if record.parent_uuid is None and record.timestamp is None:
-            before = self._previous  # frames of a stream have no parent and no time: their order has to do
-        told = name, record.request_id or self._prompt_of(record)
-        follows = before[:1] == (name,) and not record.request_id
-        known = before if follows else self._told.get(told)
-        key = known or (name, record.request_id or "", str(record.timestamp or record.uuid or record.line))
-        self._told[told] = key
+        asked = record.request_id or ""
+        told = name, asked or self._prompt_of(record)
+        key = self._told.get(told) if asked else self._followed(record, name) or self._told.get(told)
+        key = self._told[told] = key or (name, asked, str(record.timestamp or record.uuid or record.line))
         if record.uuid is not None:
             self._chained[record.uuid] = key
         return key
+
+    def _followed(self, record: Assistant, name: str) -> Key | None:
+        """The response of the line that it follows, if that has the same id."""
+        before = self._chained.get(record.parent_uuid or "", ())
+        if record.parent_uuid is None and record.timestamp is None:
+            before = self._previous  # frames of a stream have no parent and no time: their order has to do
+        return before if before[:1] == (name,) else None
 
     def _prompt_of(self, record: Assistant) -> _Told:
         """What all lines of a response repeat, and no other since the person's last prompt does: the model and how much

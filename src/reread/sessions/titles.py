@@ -123,22 +123,20 @@ def _summary(conversation: Conversation) -> str | None:
     if not summaries:
         return None
     own = {record.uuid for record in conversation.records if record.uuid is not None}
-    for record in reversed(summaries):
-        text = record.text
-        if getattr(record, "leaf_uuid", None) in own and not text.startswith(_ERROR_OPENINGS):
-            return text
-    return None
+    texts = (record.text for record in reversed(summaries) if getattr(record, "leaf_uuid", None) in own)
+    return next((text for text in texts if not text.startswith(_ERROR_OPENINGS)), None)
 
 
 def _first_command(conversation: Conversation, having: str) -> str:
     """The first command with this in it: a space, if it has an argument."""
+    return next((text for text in _commands(conversation) if having in text and text.startswith("/")), "")
+
+
+def _commands(conversation: Conversation) -> Iterator[str]:
     for turn in conversation.turns:
-        said = [turn.prompt.text] if turn.prompt is not None and turn.prompt.kind is Speaker.COMMAND else []
-        said += [step.text for step in turn.steps if isinstance(step, Notice) and step.what == "command"]
-        for text in said:
-            if having in text and text.startswith("/"):
-                return text
-    return ""
+        if turn.prompt is not None and turn.prompt.kind is Speaker.COMMAND:
+            yield turn.prompt.text
+        yield from (step.text for step in turn.steps if isinstance(step, Notice) and step.what == "command")
 
 
 def _leading_command(conversation: Conversation) -> str | None:

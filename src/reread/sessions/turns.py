@@ -404,10 +404,8 @@ _SHELL = frozenset({"id", "type", "role", "model", "usage", "stop_reason", "stop
 def _unreadable(record: User | Assistant) -> list[Notice]:
     """A message that has something, but nothing that this version can read as content."""
     message = record.data.get("message")
-    inside = (
-        {key: value for key, value in message.items() if key not in _SHELL} if isinstance(message, dict) else message
-    )
-    if not inside or not any(inside.values() if isinstance(inside, dict) else [inside]):
+    parts = message if isinstance(message, dict) else {"": message}
+    if not any(value for key, value in parts.items() if key not in _SHELL):
         return []
     what = "a reply" if type(record) is Assistant else "a message"
     read = f"{what} that could not be read ({_kilobytes(len(msgspec.json.encode(message)))})"
@@ -459,11 +457,6 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
         return [Notice(what="task", text=_first_line(record.text, tag="summary"), record=record, detail=record.text)]
     if type(body) is UnknownAttachment:
         return [Notice(what="unknown", text=body.as_text or f"attachment of type {body.type_name}", record=record)]
-    # What a stop hook told the model has a line of its own.
-    if isinstance(body, HookBlockingError) and body.hook_event != "Stop":
-        return [_hook_notice(record, "blocked", body.hook_name, body.message)]
-    if isinstance(body, HookStoppedContinuation):
-        return [_hook_notice(record, "stopped", body.hook_name, body.message)]
     for kind, what, words in _TOLD_BY_ATTACHMENT:
         if isinstance(body, kind) and (text := words(body)) is not None:
             detail = body.as_text if what == "document" else ""
@@ -471,7 +464,15 @@ def _attachment_notices(record: Attachment) -> list[Notice]:
     return []
 
 
+def _by_hook(outcome: str, body: HookBlockingError | HookStoppedContinuation) -> str:
+    reason = f": {body.message.strip()}" if body.message and body.message.strip() else ""
+    return f"{outcome} by {body.hook_name or 'a hook'}{reason}"
+
+
 _TOLD_BY_ATTACHMENT: tuple[tuple[type, str, Callable[[Any], str | None]], ...] = (
+    # What a stop hook told the model has a line of its own.
+    (HookBlockingError, "hook", lambda body: _by_hook("blocked", body) if body.hook_event != "Stop" else None),
+    (HookStoppedContinuation, "hook", lambda body: _by_hook("stopped", body)),
     (HookSystemMessage, "hook", lambda body: plain(body.as_text).strip()),
     (
         HookNonBlockingError,
@@ -494,11 +495,6 @@ _TOLD_BY_ATTACHMENT: tuple[tuple[type, str, Callable[[Any], str | None]], ...] =
     (MemoryUpdate, "informational", lambda body: f"memory: {body.summary}" if body.summary else None),
 )
 """What an attachment is shown as, and its words; None if there are none."""
-
-
-def _hook_notice(record: Record, outcome: str, hook: str | None, text: str | None) -> Notice:
-    reason = f": {text.strip()}" if text and text.strip() else ""
-    return Notice(what="hook", text=f"{outcome} by {hook or 'a hook'}{reason}", record=record)
 
 
 def _compaction(record: CompactBoundary) -> str:
