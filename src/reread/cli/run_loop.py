@@ -259,10 +259,8 @@ class _Run:
             raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
 
     def _show_output(self, number: int) -> bool:
-        found = (
-            self._outputs[number - 1].text.strip("\n") if number <= len(self._outputs) else "  there is no such output"
-        )
-        self._printer.note(found or "(nothing)", "dim")
+        found = [*self._outputs][number - 1 : number]
+        self._printer.note(found[0].text.strip("\n") or "(nothing)" if found else "  there is no such output", "dim")
         return True
 
     def _end(self, talk: PermissionLoop) -> None:
