@@ -248,6 +248,20 @@ def test_yes_runs_the_tool_as_it_was_asked(place: Place) -> None:
     assert sent(place) == [{"behavior": "allow", "updatedInput": {"command": "touch a", "description": "Makes a"}}]
 
 
+def test_a_text_that_is_typed_at_a_question_does_not_answer_it(place: Place) -> None:
+    with place.terminal("bash") as terminal:
+        terminal.wait_for("> ")
+        for letter in "yes":
+            terminal.press(letter)
+            time.sleep(0.1)
+        time.sleep(0.5)
+        assert "yes" not in terminal.rows[-1]
+        terminal.press("y\n")
+        terminal.wait_for("yes")
+        assert terminal.end() == 0
+    assert [answer["behavior"] for answer in sent(place)] == ["allow"]
+
+
 def test_keys_that_mean_nothing_are_passed_over(place: Place) -> None:
     with place.terminal("bash") as terminal:
         terminal.wait_for("> ")

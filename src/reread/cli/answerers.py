@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -190,14 +190,15 @@ class TerminalAnswerer:
     async def _judge(self, permission: Permission) -> Decision:
         """A key for a permission or a plan: yes, no, one that changes rules or the mode, edit, or leave."""
         remembered = _BY_PLAN_KEY if permission.is_plan else _rule_keys(permission)
+        keys = {"y", "n", "e", "", *remembered, *(key for key, _ in self.leaves)}
         while True:
-            self._put("  > ")
-            key = (await self._keyboard.key()).lower()
+            key = await self._pressed(keys, before_text="n")
             if key == "y":
                 self._put("yes\n")
                 return Allow()
             if key == "n":
-                reason = await self._line("no, because (Enter for no reason): ")
+                self._put("no, because (Enter for no reason): ")
+                reason = (await self._keyboard.line_from("", self._put)).strip()
                 return Deny(reason=reason or (NO_PLAN if permission.is_plan else ""))
             if key in remembered:
                 said, suggestion = remembered[key]
@@ -210,8 +211,6 @@ class TerminalAnswerer:
                     return Allow(input=edited)
             elif (left := self._left(key)) is not None:
                 return left
-            else:
-                self._put(_NO_ANSWER)
 
     def _left(self, key: str) -> Decision | None:
         """The answer if a key leaves the question or the terminal is gone; None for any other key."""
@@ -223,17 +222,18 @@ class TerminalAnswerer:
     async def confirm(self, reason: str) -> bool:
         with self._keyboard.listening():
             self._printer.ask([f"  ? {reason}", "  go on all the same? [y]es [n]o"])
-            while True:
-                self._put("  > ")
-                key = (await self._keyboard.key()).lower()
-                if key in ("y", "n", "q", ""):
-                    self._put("yes\n" if key == "y" else "no\n")
-                    return key == "y"
-                self._put(_NO_ANSWER)
+            is_wanted = await self._pressed({"y", "n", "q", ""}) == "y"
+            self._put("yes\n" if is_wanted else "no\n")
+            return is_wanted
 
-    async def _line(self, prompt: str) -> str:
-        self._put(prompt)
-        return (await self._keyboard.line_from("", self._put)).strip()
+    async def _pressed(self, keys: Set[str], *, before_text: str = "") -> str:
+        """The first of these keys that is no letter of a text, unless one may follow it; Ctrl-D is the empty key."""
+        while True:
+            self._put("  > ")
+            key = (await self._keyboard.key()).lower()
+            if key in keys and (key in before_text or not await self._keyboard.is_typing()):
+                return key
+            self._put(_NO_ANSWER)
 
     async def _edited_plan(self, permission: Permission) -> Any:
         """The input with the plan as the person changed it, which the client tells the model; None if unchanged."""
@@ -351,12 +351,7 @@ class TerminalAnswerer:
         history, complete = PromptHistory(None), Completion(Path(), ())
         reader = PromptReader(self._keyboard, self._interrupts, self._put, self._view.style, history, complete)
         reader.line.set(text)
-        try:
-            return await reader.read() or ""
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is not None and task.cancelling():
-                raise  # the question is void; else it was Ctrl-C
-            return ""
+        return await reader.read() or ""
 
 
 def picked(typed: str, labels: list[str], *, is_several: bool) -> str | None:

@@ -43,11 +43,11 @@ class Interrupts:
         self._loop.call_soon_threadsafe(callback)
 
     @contextlib.contextmanager
-    def handled(self, callback: Callable[[], None]) -> Iterator[None]:
-        """Calls another function for Ctrl-C meanwhile."""
+    def handled(self, callback: Callable[[], None]) -> Iterator[Callable[[], None]]:
+        """Calls another function for Ctrl-C meanwhile; gives the one before, to pass a Ctrl-C on."""
         before, self._callback = self._callback, callback
         try:
-            yield
+            yield before
         finally:
             self._callback = before
 
@@ -89,6 +89,8 @@ def _ignore() -> None:
 
 
 _POLL = 0.05
+_BETWEEN_KEYS = 0.25
+"""Seconds within which whoever types a text has pressed the next key."""
 ESCAPE = "\x1b\x1b"
 """The key Escape; one such character alone is the beginning of another key."""
 _END = "\x04"
@@ -132,13 +134,17 @@ if sys.platform == "win32":
                     return "" if typed == _END else typed
                 msvcrt.getwch()
 
-        async def line(self) -> str:
-            return await asyncio.to_thread(_line)
+        async def is_typing(self) -> bool:
+            """Whether keys follow at once: a text that was not meant for this question. It is discarded."""
+            await asyncio.sleep(_BETWEEN_KEYS)
+            is_more = msvcrt.kbhit()
+            with self.listening():
+                return is_more
 
         async def line_from(self, begun: str, put: Callable[[str], None]) -> str:
             """A line that begins with keys that were read already."""
             put(begun)
-            return begun + await self.line()
+            return begun + await asyncio.to_thread(_line)
 
         @contextlib.contextmanager
         def typing(self) -> Iterator[None]:
@@ -241,28 +247,22 @@ else:
 
         async def key(self) -> str:
             """One character; empty for Ctrl-D, Escape or a terminal that is gone; what other keys send is ignored."""
-            if self._is_line_wise:
-                return (await self.line())[:1] or "\n"
             while True:
                 typed = self._ahead or await self._read()
                 self._ahead = b""
                 if not typed or typed == ESCAPE.encode():
                     return ""
                 text = _SEQUENCE.sub(b"", typed).decode("utf-8", "ignore")
-                self._ahead = text[1:].encode()
+                self._ahead = b"" if self._is_line_wise else text[1:].encode()
                 if text:
                     return "" if text[0] == _END else text[0]
 
-        async def line(self) -> str:
-            """A line up to Enter, with the terminal's own editing."""
-            with self.typing():
-                typed, self._ahead = self._ahead, b""
-                while b"\n" not in typed:
-                    more = await self._read()
-                    if not more:
-                        break
-                    typed += more
-            return typed.decode("utf-8", "replace").partition("\n")[0].strip()
+        async def is_typing(self) -> bool:
+            """Whether more than Enter follows at once: a text that was not meant for this question. It is discarded."""
+            await asyncio.sleep(_BETWEEN_KEYS)
+            is_more = select.select([self._terminal], [], [], 0)[0]
+            more, self._ahead = self._ahead + (self._typed() if is_more else b""), b""
+            return bool(more.strip())
 
         async def line_from(self, begun: str, put: Callable[[str], None]) -> str:
             """A line that begins with keys that were read already; they can be taken back, as all others."""

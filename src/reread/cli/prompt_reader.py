@@ -126,20 +126,20 @@ class PromptReader:
             self.queue.clear()
 
     async def read(self) -> str | None:
-        """The next prompt; None to leave. Raises CancelledError after the second Ctrl-C on an empty line."""
+        """The next prompt; None to leave. The second Ctrl-C on an empty line is for whoever handles it elsewhere."""
         self._row = 0
         self._put("\n")
-        with self._keyboard.editing(), self._interrupts.handled(self._interrupt):
+        with self._keyboard.editing(), self._interrupts.handled(self._interrupt) as pass_on:
             self._put(_MARK_PASTES)
             try:
-                text = await self._edited()
+                text = await self._edited(pass_on)
             finally:
                 self._put(_MARK_NO_PASTES)
         if text:
             self._history.add(text)
         return text
 
-    async def _edited(self) -> str | None:
+    async def _edited(self, pass_on: Callable[[], None]) -> str | None:
         hint = ""
         while True:
             self._draw(hint)
@@ -147,7 +147,7 @@ class PromptReader:
             if keys == _INTERRUPTED:
                 if not self.line.text and hint:
                     self._leave()
-                    raise asyncio.CancelledError
+                    pass_on()
                 hint = "" if self.line.text else "Ctrl-C again or Ctrl-D to leave"
                 self.line.take()
                 continue

@@ -39,7 +39,8 @@ RUN_EXAMPLES = """\
 ABOUT = """\
 Start Claude Code over its stream-json protocol: see thinking and replies as they form, tool calls
 and diffs, and answer permissions and questions with a key. Ctrl-C interrupts the turn (and ends a
-run of a single prompt); a second Ctrl-C ends any run. Both directions are recorded in the archive.
+run of a single prompt), with -i Esc does, too; a second Ctrl-C ends any run. Both directions are
+recorded in the archive.
 At `reread budget`'s dollars, or --max-cost, it asks before it goes on; without a terminal it stops.
 Exit codes: 0 success, 1 the result is an error, 2 the client could not be started, 130 Ctrl-C."""
 

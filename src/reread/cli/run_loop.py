@@ -53,7 +53,7 @@ class _Run:
         self._status = RunStatus()
         style, put = self._printer.screen.view.style, self._printer.put
         can_draw = args.config.can_redraw and sys.stdin.isatty() and not args.jsonl
-        self._bar = bar = StatusBar(put, _ROWS_BELOW, is_possible=can_draw)
+        self._bar = bar = StatusBar(put, is_possible=can_draw)
         self._display = TurnDisplay(bar, self._status, meter, style)
         self._keyboard.on_stop = bar.give_back
         self._folder = Path(args.cwd or Path.cwd())
@@ -61,7 +61,6 @@ class _Run:
         self._reader: PromptReader | None = None
         self._last_key = 0.0
         self._can_edit = can_draw and self._is_interactive and self._keyboard.can_edit
-        self._style = style
         self._background = BackgroundTasks()
         self._talk: PermissionLoop | None = None
         self._outputs: deque[ToolResult] = deque(maxlen=_KEPT_OUTPUTS)
@@ -91,7 +90,7 @@ class _Run:
             rules=self._rules,
             folder=str(self._folder),
             on_event=self._saw,
-            aside=self._display.hidden,
+            aside=self._bar.hidden,
             settled=self._typing_ends,
         )
         self._talk = talk
@@ -120,7 +119,8 @@ class _Run:
 
     def _make_reader(self) -> PromptReader:
         complete = Completion(self._folder, [*_STEERING, *_LEAVE, "/help", "/output"])
-        reader = PromptReader(self._keyboard, self._interrupts, self._printer.put, self._style, self._history, complete)
+        style = self._printer.screen.view.style
+        reader = PromptReader(self._keyboard, self._interrupts, self._printer.put, style, self._history, complete)
         self._display.typed = lambda: reader.line.text
         self._display.queued = lambda: reader.queue
         return reader
@@ -259,10 +259,8 @@ class _Run:
             raise ClientRefused(f"{value!r} is not a number of tokens, off or default")
 
     def _show_output(self, number: int) -> bool:
-        found = (
-            self._outputs[number - 1].text.strip("\n") if number <= len(self._outputs) else "  there is no such output"
-        )
-        self._printer.note(found or "(nothing)", "dim")
+        found = [*self._outputs][number - 1 : number]
+        self._printer.note(found[0].text.strip("\n") or "(nothing)" if found else "  there is no such output", "dim")
         return True
 
     def _end(self, talk: PermissionLoop) -> None:
@@ -298,8 +296,6 @@ _COUNTS_WITHIN = 3.0
 """Seconds in which the client counts its context; it asks the API, which took 1.2 over loopback."""
 _PAUSE = 1.0
 """Seconds without a key after which a person has stopped typing."""
-_ROWS_BELOW = 2
-"""What is typed and queued, and the status."""
 _OTHERS = "Ctrl-D or /exit ends the session; other commands go to Claude Code"
 
 

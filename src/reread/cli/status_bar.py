@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from reread.config import terminal_width
 from reread.live.limits import CostMeter
@@ -16,6 +16,8 @@ from reread.views.text import Style, cells, one_line, shorten
 
 _LEAST_ROWS = 12
 """Smaller terminals keep all rows for the conversation."""
+_ROWS = 2
+"""What is typed and queued, and the status."""
 _TICK = 0.25
 """Seconds between two looks at the clock."""
 
@@ -23,9 +25,8 @@ _TICK = 0.25
 class StatusBar:
     """Reserves rows by a scroll region. All it writes leaves the cursor where the text above goes on."""
 
-    def __init__(self, put: Callable[[str], None], rows: int, *, is_possible: bool) -> None:
+    def __init__(self, put: Callable[[str], None], *, is_possible: bool) -> None:
         self._put = put
-        self._rows = rows
         self._is_possible = is_possible
         self._is_open = False
         self._size = os.terminal_size((0, 0))
@@ -48,22 +49,22 @@ class StatusBar:
 
     def fit(self) -> None:
         """Reserves the rows again if the terminal has another size, which ended the region and moved what was below."""
-        size = _size()
+        size = shutil.get_terminal_size((0, 0))
         if not self._is_open or size == self._size:
             return
         self._size = size
         self._put("\x1b7\x1b[r\x1b8\x1b[J")
         if self._has_rows:
-            room = "\x1bD" * self._rows + f"\x1b[{self._rows}A"  # not line feeds: the text goes on in its column
-            self._put(f"{room}\x1b7\x1b[1;{size.lines - self._rows}r\x1b8")
+            room = "\x1bD" * _ROWS + f"\x1b[{_ROWS}A"  # not line feeds: the text goes on in its column
+            self._put(f"{room}\x1b7\x1b[1;{size.lines - _ROWS}r\x1b8")
             self.draw(self._last)
 
     def draw(self, lines: Sequence[str]) -> None:
         """Shows one line in each row."""
         self._last = list(lines)
         self.fit()
-        first = self._size.lines - self._rows + 1
-        shown = "".join(f"\x1b[{first + number};1H\x1b[2K{line}" for number, line in enumerate(lines[: self._rows]))
+        first = self._size.lines - _ROWS + 1
+        shown = "".join(f"\x1b[{first + number};1H\x1b[2K{line}" for number, line in enumerate(lines[:_ROWS]))
         if self._has_rows:
             self._put(f"\x1b7{shown}\x1b8")
 
@@ -81,13 +82,6 @@ class StatusBar:
         finally:
             if was_open:
                 self.open()
-
-
-def _size() -> os.terminal_size:
-    try:
-        return os.get_terminal_size(sys.stdout.fileno())
-    except (OSError, ValueError):
-        return os.terminal_size((0, 0))
 
 
 class TurnDisplay:
@@ -112,10 +106,6 @@ class TurnDisplay:
         finally:
             ticking.cancel()
             self._bar.close()
-
-    def hidden(self) -> AbstractContextManager[None]:
-        """While a person is asked."""
-        return self._bar.hidden()
 
     def draw(self) -> None:
         width = terminal_width()
