@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from reread.team import managed, payload
     from reread.team import store as stores
     from reread.team.payload import Sent
+
+    from . import collector
 else:
     lazy.bind(globals())
 
@@ -66,7 +68,9 @@ bucket. Only what is not there yet is sent: full transcripts, stars, tags, notes
 Anyone who can read the folder can read the sessions.
 
 Or send them to a team store, postgresql://...: numbers and project names by default, no text. --what text sends
-prompts, replies, thinking and tool inputs, redacted on this machine; --what all sends full transcripts."""
+prompts, replies, thinking and tool inputs, redacted on this machine; --what all sends full transcripts.
+
+Or send sums by day and model to an OpenTelemetry collector, otlp://HOST or otlps://HOST. Sent again they count once."""
 PULL_ABOUT = """Import what your other machines pushed to a folder: their sessions, complete, and their marks (the
 latest change wins). What was forgotten there is told, and forgotten here as far as you agree: a handful that is signed
 at a terminal, more when you say so, without a terminal only with --forget. It is kept aside for thirty days."""
@@ -76,6 +80,7 @@ _NAMES = ("plain", "hashed")
 _SERVICE = ("install", "remove")
 _FILTERS = ("project", "since", "until", "model", "branch", "tool", "file", "machine", "limit")
 _STORES = ("postgresql://", "postgres://")
+_COLLECTORS = ("otlp://", "otlps://")
 _PLAIN = "exchange"
 """Subfolder of the archive with the plain content of an encrypted folder."""
 _LONGEST_WAIT = 60.0
@@ -122,6 +127,9 @@ def run_push(arguments: list[str]) -> int | None:
     if args.watch and (args.dry_run or args.full or args.show):
         raise BadInput("--watch goes on sending; --dry-run, --full and --show are for once")
     with open_archive(args) as archive:
+        if args.target and args.target.startswith(_COLLECTORS):
+            _push_to_collector(archive, args.target, filters, args)
+            return None
         some = filters if filters != archives.filters.Filter() else None
         store = _store(archive, args.target)
         if store is not None:
@@ -142,6 +150,18 @@ def _refuse_options_of_stores(args: options.Options) -> None:
             raise BadInput(f"--{option} is for a team's store; a folder gets every byte")
     if args.what not in (None, "all"):
         raise BadInput(f"a folder takes all or nothing: --what {args.what} is for a team store")
+
+
+def _push_to_collector(archive: Archive, target: str, filters: Filter, args: options.Options) -> None:
+    for option in ("what", "projects", "show", "encrypt", "watch", "full"):
+        if getattr(args, option):
+            raise BadInput(f"--{option} is for a folder or a team's store; a collector gets sums of days")
+    days = collector.settled_days(archive, filters)
+    document = collector.metrics_document(days, archive.machine)
+    number = 0 if args.dry_run else collector.send(target, document)
+    answer = {"schema": "reread.push_otlp/1", "target": target, "days": len(days), "bytes_sent": number}
+    is_sent = "would be sent" if args.dry_run else f"sent, {size(number)}"
+    args.print_answer(lambda: answer, lambda _: [f"{printable(target)}: {count(len(days), 'day')} {is_sent}"])
 
 
 def _key(archive: Archive, folder: Path, named: str | None) -> Path | None:
@@ -376,6 +396,8 @@ def _refuse_store(target: str) -> None:
 
 
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
+    if named and named.startswith(_COLLECTORS):
+        raise BadInput(f"a collector takes sums, and only from `reread push {printable(named)}`; name a folder")
     found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
         raise BadInput(f"say which folder, as in `reread {command} /mnt/nas/reread`; the next time it is known")
