@@ -747,6 +747,7 @@ def test_a_form_that_is_sent_before_the_scripts_are_there_is_sent_again_with_the
     opened.go(f"/s/{LONG}")
     page.get_by_role("button", name="☆ Star").click()
     expect(page.get_by_role("button", name="★ Starred")).to_be_visible()
+    page.wait_for_load_state()
     page.unroute("**/static/web.js")
     opened.complaints.clear()  # of the script that did not come, and of the form that was refused at first
     opened.go(f"/s/{LONG}").get_by_role("button", name="★ Starred").click()

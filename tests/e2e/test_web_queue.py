@@ -172,3 +172,26 @@ def test_a_digit_answers_and_the_header_of_another_page_hears_of_it(queue: tuple
     opened.page.keyboard.press("2")
     expect(opened.page.locator(".ask")).to_have_count(0)
     expect(other.locator(".waiting-count")).to_be_hidden()
+
+
+def test_home_says_first_what_would_be_done_and_leads_there(queue: tuple[Opened, BrowserContext]) -> None:
+    opened, _ = queue
+    start(opened, "the first")
+    start(opened, "the second")
+    page = opened.go("/")
+    lines = page.locator(".home .rail li")
+    expect(lines).to_have_count(2)
+    expect(lines.nth(0).locator(".title")).to_contain_text("the first")
+    expect(lines.nth(0).locator(".doing")).to_have_text("Bash ls")
+    link = lines.nth(0).get_by_role("link")
+    link.focus()
+    with page.expect_response(lambda got: got.url.endswith("/live/rail")):
+        pass
+    expect(link).to_be_focused()
+    link.press("Enter")
+    expect(page.locator(".ask")).to_have_count(1)
+    page.keyboard.press("a")
+    expect(page.locator(".ask")).to_have_count(0)
+    page = opened.go("/")
+    expect(lines).to_have_count(1)
+    expect(lines.locator(".title")).to_contain_text("the second")

@@ -280,6 +280,8 @@ def test_a_workflow_of_many_sessions_becomes_a_skill_with_valid_front_matter() -
     assert suggestion.place == ".claude/skills/ruff-check-mypy-pytest-git/SKILL.md"
     told = "made from the first 3; in 2 later sessions it would have stood for 2 runs of these commands"
     assert suggestion.checked == told
+    (suggestion,) = suggested(sessions(*steps, a_reply("ok"), count=4), SuggestionKind.SKILL)
+    assert suggestion.checked.endswith("in one later session it would have stood for 1 run of these commands")
 
 
 def test_a_step_that_failed_behind_a_pipe_is_no_step_of_a_skill() -> None:

@@ -79,6 +79,14 @@ def test_a_plan_that_was_refused_says_so_and_why() -> None:
     assert "doesn't want to proceed" not in shown.text
 
 
+def test_of_a_message_in_a_drawn_box_the_words_are_told() -> None:
+    box = f"╭{'─' * 300}╮\n│ no such table │\n╰{'─' * 300}╯"
+    text, _ = page(*called("Bash", {"command": "query"}, box, is_error=True))
+    summary = text.partition("query")[2].partition("</summary>")[0]
+    assert "no such table" in summary
+    assert "─" not in summary
+
+
 def test_what_a_command_printed_keeps_its_lines() -> None:
     printed = {"role": "user", "content": "<local-command-stdout>Total: $1\nTime: 3m</local-command-stdout>"}
     text, shown = page(a_reply("so"), a_command("/cost"), a_line("user", message=printed))

@@ -12,7 +12,7 @@ from .numbers import percent
 from .text import one_line, table
 from .values import View, picked, utc, when
 
-_NAMES = {"five_hour": "5 hours", "seven_day": "7 days", "usage": "not said which"}
+_NAMES = {"five_hour": "5 hours", "seven_day": "7 days", "usage": "limit without a name"}
 _SHARED = "used up by: shares of the cost at list prices, which the limits themselves are not counted in"
 
 

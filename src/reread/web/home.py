@@ -64,11 +64,8 @@ def home(request: Request) -> HTMLResponse:
     until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    runs, secrets, (looked, seen) = (
-        runs_of(site),
-        request.app.state.secrets.found,
-        _visits(request, int(now.timestamp())),
-    )
+    runs, secrets = runs_of(site), request.app.state.secrets.found
+    looked, seen = _visits(request, int(now.timestamp()))
     answer = pages.page(
         request,
         "home.html",

@@ -304,10 +304,9 @@ def listed(request: Request) -> HTMLResponse:
 
 
 def rail(request: Request) -> HTMLResponse:
-    """What waits, one line each, above what runs."""
+    """What waits, one line each."""
     site = pages.site_of(request)
-    runs = runs_of(site)
-    return pages.fragment("rail.html", **running(site, runs), **queue_of(site, runs))
+    return pages.fragment("rail.html", **queue_of(site, runs_of(site)))
 
 
 async def live_events(site: pages.Site) -> AsyncGenerator[str]:

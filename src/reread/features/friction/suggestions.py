@@ -188,7 +188,7 @@ def _made(kind: SuggestionKind, pattern: RepeatedPattern, title: str, draft: str
     )
 
 
-def _replayed(counts: Sequence[int], would: str = "changed {} moments", but: str = "") -> str:
+def _replayed(counts: Sequence[int], would: str = "changed {} moment{s}", but: str = "") -> str:
     """What a draft made of the first sessions would have done in the later ones; `counts` are those of all sessions.
 
     The sessions a draft is made from cannot check it: it fits them by construction.
@@ -198,7 +198,8 @@ def _replayed(counts: Sequence[int], would: str = "changed {} moments", but: str
     if not later:
         return f"made from {made_from} sessions; no later one to try it on yet{but}"
     sessions = "one later session" if len(later) == 1 else f"{len(later)} later sessions"
-    return f"made from the first {made_from}; in {sessions} it would have {would.format(sum(later))}{but}"
+    done = would.format(sum(later), s="" if sum(later) == 1 else "s")
+    return f"made from the first {made_from}; in {sessions} it would have {done}{but}"
 
 
 def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
@@ -330,7 +331,7 @@ def _re_ask(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # noq
     draft = _open_ended(pattern) + (f"\n\nUsually this takes:{listed}\n" if listed else "")
     title = f"Typed in {len(pattern.sessions)} sessions: make it /{name}"
     made = _made(SuggestionKind.COMMAND, pattern, title, draft, f".claude/commands/{name}.md")
-    return replace(made, checked=_replayed(pattern.counts, "stood for {} prompts"))
+    return replace(made, checked=_replayed(pattern.counts, "stood for {} prompt{s}"))
 
 
 def _open_ended(pattern: RepeatedPattern) -> str:
@@ -371,7 +372,7 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     )
     title = f"Done in {len(pattern.sessions)} sessions: {told}"
     made = _made(SuggestionKind.SKILL, pattern, title, draft, f".claude/skills/{name}/SKILL.md")
-    return replace(made, checked=_replayed(pattern.counts, "stood for {} runs of these commands"))
+    return replace(made, checked=_replayed(pattern.counts, "stood for {} run{s} of these commands"))
 
 
 _OF_VERSIONS = re.compile(r"(?:\w+ )?(?:git|gh|jj) ")
@@ -419,7 +420,7 @@ def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     made = _made(
         SuggestionKind.HOOK, pattern, title, json.dumps({"hooks": {"PostToolUse": [hook]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=_replayed(pattern.counts, "spared {} runs", "; files of other kinds are left alone"))
+    return replace(made, checked=_replayed(pattern.counts, "spared {} run{s}", "; files of other kinds are left alone"))
 
 
 _RISKY = re.compile(
@@ -446,7 +447,7 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
     made = _made(
         SuggestionKind.PERMISSION, pattern, title, json.dumps({"permissions": {"allow": [rule]}}, indent=2), _SETTINGS
     )
-    return replace(made, checked=_replayed(pattern.counts, "answered {} questions", f"; none was refused{opens}"))
+    return replace(made, checked=_replayed(pattern.counts, "answered {} question{s}", f"; none was refused{opens}"))
 
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
@@ -466,7 +467,7 @@ def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     made = _made(SuggestionKind.MEMORY, pattern, title, f"- {draft.format(subject, works)}", _MEMORY)
     is_counted = why in ("missing", "timeout")
     well = f", and touched {ran_well or 'none'} that went well" if is_counted else ""
-    checked = _replayed(pattern.counts, "changed {} failures", well)
+    checked = _replayed(pattern.counts, "changed {} failure{s}", well)
     return replace(made, went_well=ran_well, checked=checked, minutes=None if why == "timeout" else _ONE_CALL)
 
 
@@ -496,7 +497,7 @@ def _refusal(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  # no
     title = f"You turned down `{pattern.about}` {_times(pattern.count)} in {len(pattern.sessions)} sessions"
     draft = f"- Before `{pattern.about}`, show me {_LASTING[pattern.about]} and wait for my go."
     made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
-    return replace(made, minutes=_SOME_MINUTES, checked=_replayed(pattern.counts, "spared {} refusals"))
+    return replace(made, minutes=_SOME_MINUTES, checked=_replayed(pattern.counts, "spared {} refusal{s}"))
 
 
 _LASTING = {
@@ -562,7 +563,7 @@ def _habit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     draft = f"- `{line}` fails here: run `{cure}` instead."
     made = _made(SuggestionKind.MEMORY, pattern, title, draft, _MEMORY)
     but = f", and touched {well} that went well" if well else ", and touched none that went well"
-    checked = _replayed(pattern.counts, "spared {} failures", but)
+    checked = _replayed(pattern.counts, "spared {} failure{s}", but)
     return replace(made, went_well=well, minutes=_ONE_CALL, checked=checked)
 
 

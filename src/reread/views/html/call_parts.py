@@ -29,6 +29,8 @@ SHOWN_DIFF = 40
 """Lines of a diff that are shown before the fold."""
 _SIGNS = {"+": " added", "-": " removed"}
 LONGEST_POINT = 240
+_BORDERS = dict.fromkeys(range(0x2500, 0x2580), " ")
+"""Lines drawn around a message say nothing of it."""
 LONGEST_INLINE = 100
 LONGEST_PROSE = 20_000
 LONGEST_LISTING = 200_000
@@ -76,7 +78,7 @@ def point_of(call: CallBlock, project: str | None) -> str:
 def ending_of(call: CallBlock) -> str:
     if call.name == "ExitPlanMode" and call.status is CallStatus.OK:
         return "approved"
-    return one_line(ending(call)[: LONGEST_POINT * 4])[:LONGEST_POINT]
+    return one_line(ending(call)[: LONGEST_POINT * 4].translate(_BORDERS))[:LONGEST_POINT]
 
 
 def seconds_of(call: CallBlock) -> str:

@@ -173,7 +173,7 @@
       if (part.dataset.until && one(part.dataset.until, part)) return;
       try {
         const answer = document.hidden ? null : await ask(part.dataset.again);
-        if (answer && answer.ok) part.replaceChildren(parsed(await answer.text()));
+        if (answer && answer.ok && !part.contains(document.activeElement)) part.replaceChildren(parsed(await answer.text()));
       } finally {
         setTimeout(look, part.dataset.seconds * 1000);
       }
