@@ -191,16 +191,16 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "no JSON": (b"{", " is not valid JSON: "),
     "no text": (b"\xff\xfe{}", " is not valid JSON: "),
     "too deep": (b"[" * 100_000, " is not valid JSON: "),
-    "not an object": ([], ": the whole is no JSON object"),
-    "unknown part": ({"model": {}}, ": field 'model': no such field"),
-    "models a list": ({"models": []}, ": field 'models': [] is no JSON object"),
-    "row of the wrong kind": ({"models": {"m": 3}}, ": model 'm': 3 is no JSON object"),
+    "not an object": ([], ": expected `object`, got `array`"),
+    "unknown part": ({"model": {}}, ": object contains unknown field `model`"),
+    "models a list": ({"models": []}, ": field 'models': expected `object`, got `array`"),
+    "row of the wrong kind": ({"models": {"m": 3}}, ": model 'm': expected `object`, got `int`"),
     "no row": ({"models": {"m": []}}, ": model 'm': has no row of prices"),
-    "unknown field": ({"models": {"m": {**ROW, "inputs": 1}}}, ": model 'm', field 'inputs': no such field"),
-    "no input": ({"models": {"m": {"output": 1}}}, ": model 'm', field 'input': the price is missing"),
+    "unknown field": ({"models": {"m": {**ROW, "inputs": 1}}}, ": model 'm': object contains unknown field `inputs`"),
+    "no input": ({"models": {"m": {"output": 1}}}, ": model 'm': object missing required field `input`"),
     "null output": (
         {"models": {"m": [ROW, {"from_date": "2026-01-01", "input": 1, "output": None}]}},
-        ": model 'm', row 2, field 'output': the price is missing",
+        ": model 'm', row 2: object missing required field `output`",
     ),
     "negative": ({"models": {"m": {**ROW, "input": "-1"}}}, ": model 'm', field 'input': '-1' is negative"),
     "negative number": ({"models": {"m": {**ROW, "cache_read": -0.5}}}, "field 'cache_read': -0.5 is negative"),
@@ -209,23 +209,30 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "too large": ({"models": {"m": {**ROW, "input": 10**15}}}, "is no decimal number below a million"),
     "true": ({"models": {"m": {**ROW, "input": True}}}, ": model 'm', field 'input': true is no decimal number"),
     "comma": ({"models": {"m": {**ROW, "output": "1,5"}}}, ": model 'm', field 'output': '1,5' is no decimal number"),
-    "no day": ({"models": {"m": {**ROW, "from_date": "soon"}}}, ": model 'm', field 'from_date': 'soon' is no day"),
+    "no day": (
+        {"models": {"m": {**ROW, "from_date": "soon"}}},
+        ": model 'm', field 'from_date': invalid RFC3339 encoded date",
+    ),
     "same day": ({"models": {"m": [ROW, ROW]}}, ": model 'm', field 'from_date': two rows begin on the same day"),
     "tier without a price": (
         {"models": {"m": {**ROW, "long_context": LONG}}},
-        ": model 'm', field 'long_context.output': the price is missing",
+        ": model 'm', field 'long_context': object missing required field `output`",
     ),
     "tier without a threshold": (
         {"models": {"m": {**ROW, "long_context": ROW}}},
-        ": model 'm', field 'long_context.above_prompt_tokens': null is no positive whole number",
+        ": model 'm', field 'long_context': object missing required field `above_prompt_tokens`",
+    ),
+    "a threshold of nothing": (
+        {"models": {"m": {**ROW, "long_context": {**ROW, "above_prompt_tokens": 0}}}},
+        ": model 'm', field 'long_context.above_prompt_tokens': expected `int` >= 1",
     ),
     "unknown field of a tier": (
         {"models": {"m": {**ROW, "long_context": {**LONG, **ROW, "above": 1}}}},
-        ": model 'm', field 'long_context', field 'above': no such field",
+        ": model 'm', field 'long_context': object contains unknown field `above`",
     ),
-    "the same model twice": ({"models": {"m": ROW, "M": ROW}}, ": model 'M': stands there twice"),
+    "the same model twice": ({"models": {"m": ROW, "M": ROW}}, ": name 'M': stands there twice"),
     "alias of an unknown model": ({"aliases": {"x": "y"}}, ": alias 'x': there is no model 'y' with prices"),
-    "alias of no name": ({"aliases": {"x": 3}}, ": field 'aliases', name 'x': 3 is no model's name"),
+    "alias of no name": ({"aliases": {"x": 3}}, ": field 'aliases[...]': expected `str`, got `int`"),
     "alias of two": (
         {"models": {"m": {**ROW, "aliases": ["x"]}}, "aliases": {"x": "claude-opus-5"}},
         ": alias 'x': means 'claude-opus-5' and 'm'",
@@ -236,7 +243,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     ),
     "aliases of the wrong kind": (
         {"models": {"m": {**ROW, "aliases": "x"}}},
-        "field 'aliases': 'x' is no list of names",
+        "model 'm', field 'aliases': expected `array`, got `str`",
     ),
     "factor of an unknown model": ({"fast_mode": {"y": 2}}, ": field 'fast_mode': there is no model 'y' with prices"),
     "factor that is none": (
@@ -247,10 +254,13 @@ FAULTS: dict[str, tuple[Any, str]] = {
         {"region_prefix": {"applies_to": ["y"]}},
         ": field 'region_prefix.applies_to': there is no model 'y' with prices",
     ),
-    "another currency": ({"currency": "EUR"}, ": field 'currency': 'EUR' is not 'USD'"),
-    "another schema": ({"schema": 2}, ": field 'schema': 2 is not 1"),
+    "another currency": ({"currency": "EUR"}, ": field 'currency': invalid enum value 'eur'"),
+    "another schema": ({"schema": 2}, ": field 'schema': invalid enum value 2"),
     "a long value": ({"models": {"m": {**ROW, "input": "9" * 500}}}, "…"),
-    "a control character": ({"models": {"m": {**ROW, "a\x1b": 1}}}, r"field 'a\x1b': no such field"),
+    "a control character": (
+        {"models": {"m": {**ROW, "a\x1b": 1}}},
+        r"model 'm': object contains unknown field `a\x1b`",
+    ),
 }
 
 

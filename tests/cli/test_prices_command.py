@@ -253,13 +253,13 @@ class TestWhatHasNoPrice:
     ("document", "words"),
     [
         ("{", ["is not valid JSON"]),
-        ("[]", ["no JSON object"]),
-        ('{"models": {"m": {"output": 1}}}', ["model 'm'", "field 'input'", "missing"]),
-        ('{"models": {"m": {"input": 1}}}', ["model 'm'", "field 'output'", "missing"]),
+        ("[]", ["expected `object`"]),
+        ('{"models": {"m": {"output": 1}}}', ["model 'm'", "missing required field `input`"]),
+        ('{"models": {"m": {"input": 1}}}', ["model 'm'", "missing required field `output`"]),
         ('{"models": {"m": {"input": -1, "output": 1}}}', ["model 'm'", "field 'input'", "-1 is negative"]),
         ('{"models": {"m": {"input": "x", "output": 1}}}', ["model 'm'", "field 'input'", "no decimal number"]),
-        ('{"models": {"m": {"inputs": 1}}}', ["model 'm'", "field 'inputs'", "no such field"]),
-        ('{"alias": {}}', ["field 'alias'", "no such field"]),
+        ('{"models": {"m": {"inputs": 1}}}', ["model 'm'", "unknown field `inputs`"]),
+        ('{"alias": {}}', ["unknown field `alias`"]),
         ('{"aliases": {"x": "nothing"}}', ["alias 'x'", "no model 'nothing'"]),
     ],
 )

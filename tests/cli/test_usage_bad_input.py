@@ -53,11 +53,11 @@ def test_a_wrong_request_is_refused_in_one_sentence(kept: Kept, arguments: list[
 
 PRICES: dict[str, tuple[Any, str]] = {
     "negative": ({"models": {"x": {"input": "-1", "output": "2"}}}, "is negative"),
-    "missing": ({"models": {"x": {"input": "1"}}}, "field 'output': the price is missing"),
+    "missing": ({"models": {"x": {"input": "1"}}}, "model 'x': object missing required field `output`"),
     "no number": ({"models": {"x": {"input": "cheap", "output": "2"}}}, "no decimal number"),
-    "no object": (["x"], "no JSON object"),
+    "no object": (["x"], "expected `object`"),
     "another currency": ({"currency": "EUR"}, "currency"),
-    "an unknown field": ({"model": {}}, "no such field"),
+    "an unknown field": ({"model": {}}, "unknown field `model`"),
     "an alias of nothing": ({"aliases": {"x": "y"}}, "no model 'y'"),
 }
 

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from reread import lazy
 from reread.errors import BadInput, printable
@@ -34,10 +34,10 @@ class PerMillion(Struct, frozen=True, kw_only=True):
     cache_write_1h: str | None = None
 
 
-class LongContext(PerMillion, frozen=True, kw_only=True):
+class LongContext(PerMillion, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The prices of a whole request if its prompt is larger than `above_prompt_tokens`."""
 
-    above_prompt_tokens: int
+    above_prompt_tokens: Annotated[int, Meta(ge=1)]
 
 
 class Row(PerMillion, frozen=True, kw_only=True):
@@ -185,16 +185,37 @@ def _named(raw: str | None, names: Mapping[str, str]) -> Model | None:
 
 
 _PLACES = ("inference_geo", "region_prefix")
-_FILE = (
-    *("schema", "as_of", "currency", "unit", "models", "aliases", "providers", "fast_mode"),
-    *(*_PLACES, "service_tier", "web_search_usd_per_request"),
-)
-_LONG = ("above_prompt_tokens", *PER_TOKEN)
-_ROW = ("from_date", *PER_TOKEN, "long_context", "aliases")
-_FIXED = {"schema": 1, "currency": "USD", "unit": "per million tokens, decimal strings"}
-"""The only values that a file may have in these fields; prices in another currency would be taken for dollars."""
 _DECIMAL = lazy.pattern(r"-?[0-9]{1,6}(\.[0-9]{1,12})?")
 """Large and precise enough for every price, but limited, so that calculations with it stay fast."""
+
+
+class _ListedRow(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    aliases: tuple[str, ...] = ()
+
+
+class _Sold(Struct, frozen=True, forbid_unknown_fields=True):
+    models: dict[str, Any] = {}
+    pattern: str | None = None
+
+
+class _Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file as it is written. Prices in another currency would be taken for dollars."""
+
+    schema: Literal[1] = 1
+    currency: Literal["usd"] = "usd"
+    unit: Literal["per million tokens, decimal strings"] | None = None
+    as_of: date | None = None
+    models: dict[str, Any] = {}
+    aliases: dict[str, str] = {}
+    providers: dict[str, _Sold] = {}
+    fast_mode: dict[str, Any] = {}
+    inference_geo: dict[str, Any] = {}
+    region_prefix: dict[str, Any] = {}
+    service_tier: dict[str, Any] = {}
+    web_search_usd_per_request: str | float | None = None
+
+
+_T = TypeVar("_T")
 
 
 def read_prices(raw: bytes, file: str, known: Container[str] = ()) -> PriceFile:
@@ -207,52 +228,58 @@ class _Reader:
         self._file = printable(file)
 
     def file(self, raw: bytes, known: Container[str]) -> PriceFile:
-        try:
-            document = msgspec.json.decode(
-                raw.removeprefix(b"\xef\xbb\xbf")
-            )  # a byte-order mark, which some editors write
+        try:  # the prefix is a byte-order mark, which some editors write
+            given = self._lowered(msgspec.json.decode(raw.removeprefix(b"\xef\xbb\xbf")))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(f"{self._file} is not valid JSON: {error}") from error
-        fields = self._object(document, "", _FILE)
-        for name, wanted in _FIXED.items():
-            if fields.get(name) not in (None, wanted):
-                self._refuse(f"field {name!r}", f"{_shown(fields[name])} is not {wanted!r}")
-        sold = {
-            name.lower(): self._object(value, f"provider {_shown(name)}", ("pattern", "models"))
-            for name, value in self._object(fields.get("providers"), "field 'providers'").items()
-        }
-        models = self._models(fields.get("models"))
-        own = {name: self._models(provider.get("models")) for name, provider in sold.items()}
-        models |= {f"{name}/{model}": rows for name, theirs in own.items() for model, rows in theirs.items()}
+        document = self._converted(given, _Document, "")
+        sold = document.providers
+        named = {f"{name}/{model}": rows for name, each in sold.items() for model, rows in each.models.items()}
+        models = {name: self._rows(rows, f"model {_shown(name)}") for name, rows in (document.models | named).items()}
         read = PriceFile(
-            as_of=self._date(fields.get("as_of"), "field 'as_of'"),
-            models={name: self._rows(value, f"model {_shown(name)}") for name, value in models.items()},
-            aliases=self._aliases(fields.get("aliases"), models),
-            providers={name: self._provider(name, value, own[name]) for name, value in sold.items()},
-            fast_mode=self._factors(fields.get("fast_mode"), "field 'fast_mode'"),
-            inference_geo=self._premium(fields.get("inference_geo"), "inference_geo"),
-            region_prefix=self._premium(fields.get("region_prefix"), "region_prefix"),
-            service_tier=self._factors(fields.get("service_tier"), "field 'service_tier'"),
-            web_search=self._price(fields.get("web_search_usd_per_request"), "field 'web_search_usd_per_request'"),
+            as_of=document.as_of,
+            models={name: tuple(map(_without_aliases, rows)) for name, rows in models.items()},
+            aliases=self._aliases(document.aliases, models),
+            providers={
+                name: Provider(
+                    pattern=each.pattern or f"{name}/*", names={model: f"{name}/{model}" for model in each.models}
+                )
+                for name, each in sold.items()
+            },
+            fast_mode=self._factors(document.fast_mode, "fast_mode"),
+            inference_geo=self._premium(document.inference_geo, "inference_geo"),
+            region_prefix=self._premium(document.region_prefix, "region_prefix"),
+            service_tier=self._factors(document.service_tier, "service_tier"),
+            web_search=self._price(document.web_search_usd_per_request, "field 'web_search_usd_per_request'"),
         )
         self._check_models(read, known)
         return read
 
-    def _provider(self, name: str, value: Mapping[str, Any], models: Iterable[str]) -> Provider:
-        pattern = value.get("pattern", f"{name}/*")
-        if not isinstance(pattern, str):
-            self._refuse(f"provider {_shown(name)}, field 'pattern'", f"{_shown(pattern)} is no text")
-        return Provider(pattern=pattern.lower(), names={model: f"{name}/{model}" for model in models})
-
-    def _models(self, value: Any) -> dict[str, Any]:
+    def _lowered(self, value: Any) -> Any:
+        """The same in lower case, without the fields that are null."""
+        if isinstance(value, list):
+            return [self._lowered(each) for each in value]
+        if not isinstance(value, dict):
+            return value.lower() if isinstance(value, str) else value
         found: dict[str, Any] = {}
-        for name, rows in self._object(value, "field 'models'").items():
+        for name, each in value.items():
             if name.lower() in found:
-                self._refuse(f"model {_shown(name)}", "stands there twice")
-            found[name.lower()] = rows
+                self._refuse(f"name {_shown(name)}", "stands there twice")
+            if each is not None:
+                found[name.lower()] = self._lowered(each)
         return found
 
-    def _rows(self, value: Any, where: str) -> tuple[Row, ...]:
+    def _converted(self, value: Any, kind: type[_T], where: str) -> _T:
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            problem, _, path = str(error).partition(" - at `$")
+            field = f"field {path.strip('.`')!r}" if path else ""
+            self._refuse(
+                ", ".join(part for part in (where, field) if part), _shortened(problem[:1].lower() + problem[1:])
+            )
+
+    def _rows(self, value: Any, where: str) -> list[_ListedRow]:
         """The rows of a model, given as a list or as a single row."""
         values = value if isinstance(value, list) else [value]
         if not values:
@@ -261,31 +288,16 @@ class _Reader:
         rows = [self._row(each, place) for each, place in zip(values, places, strict=True)]
         if len({row.from_date for row in rows}) < len(rows):
             self._refuse(f"{where}, field 'from_date'", "two rows begin on the same day")
-        return tuple(sorted(rows, key=lambda row: row.from_date or date.min))
+        return sorted(rows, key=lambda row: row.from_date or date.min)
 
-    def _row(self, value: Any, where: str) -> Row:
-        fields = self._object(value, where, _ROW)
-        long_context = fields.get("long_context")
-        return Row(
-            from_date=self._date(fields.get("from_date"), f"{where}, field 'from_date'"),
-            long_context=None if long_context is None else self._long_context(long_context, where),
-            **self._prices(fields, where, ""),
-        )
+    def _row(self, value: Any, where: str) -> _ListedRow:
+        fields = self._converted(value, dict[str, Any], where)
+        if isinstance(tier := fields.get("long_context"), dict):
+            fields["long_context"] = self._priced(tier, f"{where}, field 'long_context.")
+        return self._converted(self._priced(fields, f"{where}, field '"), _ListedRow, where)
 
-    def _long_context(self, value: Any, where: str) -> LongContext:
-        fields = self._object(value, f"{where}, field 'long_context'", _LONG)
-        above = fields.get("above_prompt_tokens")
-        if type(above) is not int or above < 1:
-            field = f"{where}, field 'long_context.above_prompt_tokens'"
-            self._refuse(field, f"{_shown(above)} is no positive whole number")
-        return LongContext(above_prompt_tokens=above, **self._prices(fields, where, "long_context."))
-
-    def _prices(self, table: Mapping[str, Any], where: str, prefix: str) -> dict[str, Any]:
-        found = {name: self._price(table.get(name), f"{where}, field '{prefix}{name}'") for name in PER_TOKEN}
-        for name in ("input", "output"):
-            if found[name] is None:
-                self._refuse(f"{where}, field '{prefix}{name}'", "the price is missing")
-        return found
+    def _priced(self, fields: dict[str, Any], where: str) -> dict[str, Any]:
+        return fields | {name: self._price(fields[name], f"{where}{name}'") for name in PER_TOKEN if name in fields}
 
     def _price(self, value: Any, where: str) -> str | None:
         """A price as a decimal string without needless zeros, so that equal prices are equal strings."""
@@ -300,40 +312,23 @@ class _Reader:
         fraction = fraction.rstrip("0")
         return (whole.lstrip("0") or "0") + (f".{fraction}" if fraction else "")
 
-    def _factors(self, value: Any, where: str) -> dict[str, str]:
-        return {
-            name.lower(): factor
-            for name, each in self._object(value, where).items()
-            if (factor := self._price(each, f"{where}, name {_shown(name)}")) is not None
-        }
+    def _factors(self, given: dict[str, Any], part: str) -> dict[str, str]:
+        found = {name: self._price(each, f"field {part!r}, name {_shown(name)}") for name, each in given.items()}
+        return {name: factor for name, factor in found.items() if factor is not None}
 
-    def _premium(self, value: Any, part: str) -> Premium:
-        fields = dict(self._object(value, f"field {part!r}"))
-        applies_to = self._names(fields.pop("applies_to", None), f"field '{part}.applies_to'")
-        return Premium(factors=self._factors(fields, f"field {part!r}"), applies_to=applies_to)
+    def _premium(self, given: dict[str, Any], part: str) -> Premium:
+        applies_to = self._converted(given.pop("applies_to", ()), tuple[str, ...], f"field '{part}.applies_to'")
+        return Premium(factors=self._factors(given, part), applies_to=applies_to)
 
-    def _aliases(self, value: Any, models: Mapping[str, Any]) -> dict[str, str]:
+    def _aliases(self, named: dict[str, str], models: Mapping[str, Iterable[_ListedRow]]) -> dict[str, str]:
         """All aliases: those in the table of aliases and those in the rows of models."""
-        found: dict[str, str] = {}
-        for alias, model in self._object(value, "field 'aliases'").items():
-            if not isinstance(model, str):
-                self._refuse(f"field 'aliases', name {_shown(alias)}", f"{_shown(model)} is no model's name")
-            found[alias.lower()] = model.lower()
-        for model, rows in models.items():
-            for row in rows if isinstance(rows, list) else [rows]:
-                for alias in self._names(row.get("aliases"), f"model {_shown(model)}, field 'aliases'"):
-                    if found.setdefault(alias, model) != model:
-                        self._refuse(f"alias {_shown(alias)}", f"means {_shown(found[alias])} and {_shown(model)}")
+        found = dict(named)
+        for alias, model in ((alias, model) for model, rows in models.items() for row in rows for alias in row.aliases):
+            if found.setdefault(alias, model) != model:
+                self._refuse(f"alias {_shown(alias)}", f"means {_shown(found[alias])} and {_shown(model)}")
         for alias in found.keys() & models.keys():
             self._refuse(f"alias {_shown(alias)}", "is a model of this file, too")
         return found
-
-    def _names(self, value: Any, where: str) -> tuple[str, ...]:
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            self._refuse(where, f"{_shown(value)} is no list of names")
-        return tuple(name.lower() for name in value)
 
     def _check_models(self, read: PriceFile, known: Container[str]) -> None:
         named = [(model, f"alias {_shown(alias)}") for alias, model in read.aliases.items()]
@@ -344,30 +339,20 @@ class _Reader:
             if model not in read.models and model not in known:
                 self._refuse(where, f"there is no model {_shown(model)} with prices")
 
-    def _date(self, value: Any, where: str) -> date | None:
-        if value is None:
-            return None
-        try:
-            return date.fromisoformat(value)
-        except (TypeError, ValueError):
-            self._refuse(where, f"{_shown(value)} is no day such as 2026-11-15")
-
-    def _object(self, value: Any, where: str, fields: Container[str] | None = None) -> Mapping[str, Any]:
-        if value is None and where.startswith("field"):
-            return {}
-        if not isinstance(value, dict):
-            self._refuse(where, f"{_shown(value)} is no JSON object" if where else "the whole is no JSON object")
-        for name in value:
-            if fields is not None and name not in fields:
-                self._refuse(f"{where}, field {_shown(name)}" if where else f"field {_shown(name)}", "no such field")
-        return value
-
     def _refuse(self, where: str, problem: str) -> NoReturn:
         raise BadInput(": ".join(part for part in (self._file, where, problem) if part))
 
 
+def _without_aliases(listed: _ListedRow) -> Row:
+    return Row(**{name: getattr(listed, name) for name in Row.__struct_fields__})
+
+
 def _shown(value: Any) -> str:
-    text = printable(repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode())
+    return _shortened(repr(value) if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _shortened(text: str) -> str:
+    text = printable(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -14,6 +14,7 @@ from reread import archive as archives
 from reread import billing, lazy, views
 from reread.errors import BadInput, printable
 from reread.views.numbers import count, size
+from reread.views.values import each_picked, picked
 
 from . import options
 from .actions import CommandAction, CommandWithActions
@@ -113,15 +114,8 @@ def _build_document(done: build.LakeBuilt) -> dict[str, object]:
     return {
         "schema": "reread.lake_build/1",
         "engine": done.engine,
-        "sessions": {
-            "read": done.sessions,
-            "unchanged": done.unchanged,
-            "failed": done.failed,
-            "too_old": done.too_old,
-        },
-        "bytes_read": done.bytes_read,
-        "rows": done.rows,
-        "problems": done.problems,
+        "sessions": picked(done, "read=sessions unchanged failed too_old"),
+        **picked(done, "bytes_read rows problems"),
     }
 
 
@@ -305,7 +299,7 @@ def _search(args: options.Options, lake: delta.DeltaLake, answers: query.LakeAns
     document = {
         "schema": "reread.lake_search/1",
         "words": args.about,
-        "cost": [{"month": each.month, "files": each.files, "bytes": each.bytes} for each in costs],
+        "cost": each_picked(costs, "month files bytes"),
         "total": total,
         "hits": [views.hits.found_text_document(each, args.about) for each in found],
     }
@@ -321,17 +315,16 @@ def _coverage(args: options.Options, _: delta.DeltaLake, answers: query.LakeAnsw
         raise BadInput(f"cannot be read: {printable(str(error))}") from error
     found = answers.seen_elsewhere(lines)
     missing = [each for each in found if not each.is_here]
-    exact, moment = views.price_table.exact, views.values.utc
-    rows = [
-        (each.session, moment(each.first), moment(each.last), each.requests, exact(each.nanodollars))
-        for each in missing
-    ]
-    names = ("session", "first", "last", "requests", "cost_usd")
-    document = {"schema": "reread.lake_coverage/1", "seen": len(found), "here": len(found) - len(missing)}
-    document["missing"] = [dict(zip(names, row, strict=True)) for row in rows]
+    exact = views.price_table.exact
+    rows = [picked(each, "session first last requests") | {"cost_usd": exact(each.nanodollars)} for each in missing]
+    seen = {"seen": len(found), "here": len(found) - len(missing)}
     cost = exact(sum(each.nanodollars for each in missing))
     line = f"{count(len(found), 'session')} seen by the collector, {len(missing):,} of them not in the lake: ${cost}"
-    args.print_answer(lambda: document, lambda view: [line, *(table_lines(names, rows, view) if rows else ())])
+    table = [list(row.values()) for row in rows]
+    args.print_answer(
+        lambda: {"schema": "reread.lake_coverage/1", **seen, "missing": rows},
+        lambda view: [line, *(table_lines(list(rows[0]), table, view) if rows else ())],
+    )
 
 
 def _by_month(costs: Sequence[query.ScanCost]) -> str:

@@ -316,18 +316,20 @@ def reprice(connection: sqlite3.Connection, prices: Prices, stamp: str) -> None:
     refresh(connection, None)
 
 
+def money_of(response: Response, rebuilt: int | None, prices: Prices) -> tuple[int | None, int | None, int | None]:
+    """What a response cost, what the cache saved, and what it cost more because a cache was rebuilt."""
+    about = response.model, response.time
+    premium = None if rebuilt is None else prices.premium(response, rebuilt, *about)
+    return prices.cost(response, *about), prices.savings(response, *about), premium
+
+
 def _requests(connection: sqlite3.Connection, prices: Prices) -> None:
     names = "saved, rebuilt, premium"
     rows = connection.execute(f"SELECT request.file, {names}, {REPORTED.removeprefix('SELECT ')}").fetchall()
     changed = []
     for file, saved, rebuilt, premium, *values in rows:
         response = Response(*values)
-        about = response.model, response.time
-        money = (
-            prices.cost(response, *about),
-            prices.savings(response, *about),
-            None if rebuilt is None else prices.premium(response, rebuilt, *about),
-        )
+        money = money_of(response, rebuilt, prices)
         if money != (response.nanodollars, saved, premium):
             changed.append((*money, file, response.key))
     connection.executemany(

@@ -28,7 +28,7 @@ from .backup_files import shared_digest
 from .database import transaction
 from .findings import are_prompts, is_material
 from .gate import Gate, Sorted, safe_gate, sentences, unknown_kind
-from .ledger import REPORTED, SessionSums, asker, copies_of, session_sums, settled_rows
+from .ledger import REPORTED, SessionSums, asker, copies_of, money_of, session_sums, settled_rows
 from .machines import machines, shown_names
 from .meta import as_path
 from .places import PLACE
@@ -71,13 +71,7 @@ def wrong_sums(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
 def _responses(connection: sqlite3.Connection, prices: Prices) -> Iterator[str]:
     for saved, rebuilt, premium, *values in connection.execute(_WITH_CACHING):
         response = Response(*values)
-        about = response.model, response.time
-        money = (
-            prices.cost(response, *about),
-            prices.savings(response, *about),
-            None if rebuilt is None else prices.premium(response, rebuilt, *about),
-        )
-        if money != (response.nanodollars, saved, premium):
+        if money_of(response, rebuilt, prices) != (response.nanodollars, saved, premium):
             yield f"index: the cost of response {printable(response.key)} is not that of its tokens"
 
 

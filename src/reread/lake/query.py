@@ -226,6 +226,13 @@ def _in_utc(time: datetime | None) -> datetime | None:
     return None if time is None else time.replace(tzinfo=UTC)
 
 
+def _within(column: str, filters: Filter) -> Iterator[str]:
+    """The window of a filter as SQL."""
+    for sign, moment in ((">=", filters.since), ("<", filters.until)):
+        if moment is not None:
+            yield f"epoch_ms({column}) {sign} {int(moment.timestamp() * 1000):d}"
+
+
 class LakeAnswers:
     """Answers questions about one lake; use it in a `with` statement."""
 
@@ -391,12 +398,7 @@ class LakeAnswers:
     def friction(self, filters: Filter, zone: tzinfo | None) -> list[FrictionWeek]:
         """Rates of friction by project and week, as a retrospective of the same transcripts counts them, except for
         repeated instructions, which are found across all sessions of one person."""
-        where = ["time IS NOT NULL"]
-        if filters.since is not None:
-            where.append(f"epoch_ms(time) >= {int(filters.since.timestamp() * 1000):d}")
-        if filters.until is not None:
-            where.append(f"epoch_ms(time) < {int(filters.until.timestamp() * 1000):d}")
-        kept = " AND ".join(where)
+        kept = " AND ".join(["time IS NOT NULL", *_within("time", filters)])
         rows = self._rows(
             f"""SELECT epoch_ms(time) // 900000, project, kind, count(*)
                 FROM moment WHERE {SURE} AND {kept} GROUP BY ALL
@@ -422,11 +424,7 @@ class LakeAnswers:
 
     def _condition(self, filters: Filter) -> str:
         """A filter on responses as SQL; all values in it are digests or numbers."""
-        parts = ["true"]
-        if filters.since is not None:
-            parts.append(f"epoch_ms(owner_time) >= {int(filters.since.timestamp() * 1000):d}")
-        if filters.until is not None:
-            parts.append(f"epoch_ms(owner_time) < {int(filters.until.timestamp() * 1000):d}")
+        parts = ["true", *_within("owner_time", filters)]
         if filters.project or filters.git_branch or filters.model or filters.tool:
             owners, counted = usage_report.passing_contexts(self._contexts(), filters)
             for column, kept in (("owner_context", owners), ("context", counted)):

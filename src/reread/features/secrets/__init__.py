@@ -1,7 +1,7 @@
 """Secrets in sessions: finding them, and putting a name in the place of each.
 
-A secret is found by its own shape (`shapes.py`), by the name it is assigned to (`named_values.py`), or by the command
-around it (`rules.txt`). A secret found once is taken out everywhere: a key that one line assigns to such a name
+A secret is found by its own shape or the command around it (`rules.txt`), or by the name it is assigned to
+(`named_values.py`). A secret found once is taken out everywhere: a key that one line assigns to such a name
 may occur without the name in another.
 """
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import filterfalse
 from operator import attrgetter
 from typing import NamedTuple
 
-from reread.features.word_tables import entries, filled
-
-from .command_lines import is_key_of_command, is_word_of_command
 from .named_values import assignments, kind_of_name, names_in
 from .shapes import BEHIND, EMAIL, KINDS, OPTIONAL, TOKENS, USER, WALLET, SecretKind
 
@@ -40,23 +37,6 @@ _JOINED = re.compile(r"(?<![ \t\\])\\\r?\n[ \t]*")
 """The backslash that joins a line with the next: a shell reads a token that it divides as one. Nearly always a space
 stands before it, and nothing is divided."""
 _ESCAPES = re.compile(f"{_COLOUR.pattern}|{_JOINED.pattern}")
-
-
-def _rules(section: str, is_one: Callable[[str], bool], reach: tuple[int, int] = (600, 2000)) -> Iterator[SecretKind]:
-    """The kinds of `rules.txt` that need a word near them."""
-    for entry in entries("secrets/rules", section):
-        hints, *pattern = entry.lines
-        kind = f"{entry.name} {entry.beside}".rstrip()
-        made = re.compile(filled("secrets/rules", "".join(pattern)))
-        yield SecretKind(kind, tuple(hints.split()), made, is_one, reach)
-
-
-_OTHERS: tuple[SecretKind, ...] = (
-    *KINDS,
-    *_rules("keys", is_key_of_command),
-    *_rules("passwords", is_word_of_command),
-    *_rules("calls", is_word_of_command, (24, 300)),
-)
 _WORDS = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 """Maps every byte to itself if it belongs to a word, else to a space."""
 _SHORT = 96
@@ -172,7 +152,7 @@ def _found(text: str, narrow: bytes, *, addresses: bool) -> list[FoundSecret]:
     words = set(filterfalse(_BORING.__contains__, small.translate(_WORDS).split()))
     lower = small.decode("latin-1")
     for hint in _hints_in(words, lower):
-        found += _of_kind(text, lower, _OTHERS[hint.kind], hint.place)
+        found += _of_kind(text, lower, KINDS[hint.kind], hint.place)
     if addresses:
         found += _of_kind(text, lower, OPTIONAL[0], ".")
     # The shorter of two values belongs to the nearer name, so it comes first.
@@ -215,7 +195,7 @@ class _Hint(NamedTuple):
 
 def _by_gate() -> dict[str, tuple[_Hint, ...]]:
     table: dict[str, tuple[_Hint, ...]] = {}
-    for number, kind in enumerate(_OTHERS):
+    for number, kind in enumerate(KINDS):
         places: dict[str, int] = {}
         for hint in kind.hints:
             gate, _, place = hint.partition("|")
