@@ -389,8 +389,7 @@ def machine_parser() -> options.Parser:
     return made
 
 
-def run_machine(arguments: list[str]) -> None:
-    args = machine_parser().parse_args(arguments)
+def run_machine(args: options.Options) -> None:
     with unsynced_archive(args.config) as archive:
         machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
         code = exchange.own_code(archive.home)
@@ -418,8 +417,7 @@ def doctor_parser() -> options.Parser:
     return made
 
 
-def run_doctor(arguments: list[str]) -> int:
-    args = doctor_parser().parse_args(arguments)
+def run_doctor(args: options.Options) -> int:
     tree = options.open_tree(args.config)
     kept, forgotten, waiting = _kept(args.config, [files.id for files in tree.sessions])
     with closing(ProgressBar()) as progress:

@@ -55,8 +55,7 @@ def thinking_parser() -> options.Parser:
     return made
 
 
-def run_thinking(arguments: list[str]) -> None:
-    args = thinking_parser().parse_args(arguments)
+def run_thinking(args: options.Options) -> None:
     if args.follow:
         event_printer.follow_thinking(args)
         return
@@ -98,8 +97,7 @@ def prompts_parser() -> options.Parser:
     return made
 
 
-def run_prompts(arguments: list[str]) -> None:
-    args = prompts_parser().parse_args(arguments)
+def run_prompts(args: options.Options) -> None:
     if args.limit is None and args.session is None and not (args.json or args.raw):
         args.limit = MOST_SHOWN
     filters = options.make_filter(args)
@@ -121,8 +119,7 @@ def tools_parser() -> options.Parser:
     return made
 
 
-def run_tools(arguments: list[str]) -> None:
-    args = tools_parser().parse_args(arguments)
+def run_tools(args: options.Options) -> None:
     filters = options.make_filter(args)
     with rows_or_sessions(args, filters, lambda archive: archive.tools(filters), archives.answers.tools) as counts:
         args.print_answer(
@@ -149,8 +146,7 @@ def decisions_parser() -> options.Parser:
     return made
 
 
-def run_decisions(arguments: list[str]) -> None:
-    args = decisions_parser().parse_args(arguments)
+def run_decisions(args: options.Options) -> None:
     filters = options.make_filter(args)._replace(limit=None)
     if args.session is not None:
         with open_session(args) as opened:
@@ -187,8 +183,7 @@ def summary_parser() -> options.Parser:
     return made
 
 
-def run_summary(arguments: list[str]) -> None:
-    args = summary_parser().parse_args(arguments)
+def run_summary(args: options.Options) -> None:
     with open_session(args) as opened:
         summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
         answer = (
@@ -238,8 +233,7 @@ def secrets_parser() -> options.Parser:
     return made
 
 
-def run_secrets(arguments: list[str]) -> None:
-    args = secrets_parser().parse_args(arguments)
+def run_secrets(args: options.Options) -> None:
     if args.show and (args.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
     filters = options.make_filter(args)
@@ -265,8 +259,7 @@ SHOW_EXAMPLES = """\
   reread show @last --follow            keeps printing as the session grows"""
 
 
-def run_show(arguments: list[str]) -> None:
-    args = show_parser().parse_args(arguments)
+def run_show(args: options.Options) -> None:
     store = options.store_of(args)
     if store is not None:
         _show_of_store(store, args)

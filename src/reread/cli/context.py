@@ -42,8 +42,7 @@ def _days(text: str) -> float:
     return days
 
 
-def run_context(arguments: list[str]) -> None:
-    args = context_parser().parse_args(arguments)
+def run_context(args: options.Options) -> None:
     if args.unused == (args.session is not None):
         raise BadInput("name a session, such as @last, or ask for --unused")
     if args.unused:

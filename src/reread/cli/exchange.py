@@ -314,8 +314,7 @@ def _tried(
         return None
 
 
-def run_pull(arguments: list[str]) -> None:
-    args = pull_parser().parse_args(arguments)
+def run_pull(args: options.Options) -> None:
     if args.folder is not None:
         _refuse_store(args.folder)
     if args.bring_back:

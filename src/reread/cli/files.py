@@ -79,8 +79,7 @@ def files_parser() -> options.Parser:
     return made
 
 
-def run_files(arguments: list[str]) -> None:
-    args = files_parser().parse_args(arguments)
+def run_files(args: options.Options) -> None:
     filters = options.make_filter(args)
     with query_archive(args) as archive:
         touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
@@ -112,7 +111,7 @@ _COMMIT = re.compile(r"HEAD\S*|[0-9a-f]{7,40}")
 def run_blame(arguments: list[str]) -> None:
     args = blame_parser().parse_args(arguments)
     if _COMMIT.fullmatch(args.file) and not Path(args.file).exists():
-        commit.run_commit(["--lines", *arguments])
+        commit.run_commit(commit.commit_parser().parse_args(["--lines", *arguments]))
         return
     with query_archive(args) as archive:
         traced = trace_file(archive, args)
@@ -140,8 +139,7 @@ def restore_parser() -> options.Parser:
     return made
 
 
-def run_restore(arguments: list[str]) -> None:
-    args = restore_parser().parse_args(arguments)
+def run_restore(args: options.Options) -> None:
 
     with query_archive(args) as archive:
         traced = trace_file(archive, args)
@@ -212,8 +210,7 @@ def diff_parser() -> options.Parser:
     return made
 
 
-def run_diff(arguments: list[str]) -> None:
-    args = diff_parser().parse_args(arguments)
+def run_diff(args: options.Options) -> None:
     with open_session(args) as opened:
         session = opened.session
         edits = loading.edits_of(session, opened.kept_backups)

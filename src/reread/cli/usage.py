@@ -127,8 +127,7 @@ By tool, a response that calls several tools is split evenly between them."""
     return made
 
 
-def run_usage(arguments: list[str]) -> None:
-    args = usage_parser().parse_args(arguments)
+def run_usage(args: options.Options) -> None:
     options.refuse_two_answers(args)
     store = options.store_of(args)
     if store is not None:
@@ -234,8 +233,7 @@ the API reports, or else inferred. Every API response counts once across all fil
     return made
 
 
-def run_cache(arguments: list[str]) -> None:
-    args = cache_parser().parse_args(arguments)
+def run_cache(args: options.Options) -> None:
     if args.session in archives.cache_report.GROUPINGS:
         raise BadInput(
             f"`reread cache` groups with --by, as in `reread cache --by {args.session}`; a word is a session"
@@ -285,8 +283,7 @@ and why; the price used; each product to the nano-dollar; and the sum, as `usage
     return made
 
 
-def run_explain(arguments: list[str]) -> None:
-    args = explain_parser().parse_args(arguments)
+def run_explain(args: options.Options) -> None:
     path = _trunk(args.id)
     if path is not None and _is_kept(args.config, path):
         opened = open_archive(args, only_reads=True)
@@ -336,8 +333,7 @@ def prices_parser() -> options.Parser:
     return made
 
 
-def run_prices(arguments: list[str]) -> None:
-    args = prices_parser().parse_args(arguments)
+def run_prices(args: options.Options) -> None:
     prices = billing.load_prices(args.config.prices)
     models = [model for model in prices.models() if _is_wanted(args.model, model, prices)]
     unpriced = _unpriced(args)
@@ -389,8 +385,7 @@ def budget_parser() -> options.Parser:
     return made
 
 
-def run_budget(arguments: list[str]) -> None:
-    args = budget_parser().parse_args(arguments)
+def run_budget(args: options.Options) -> None:
     if args.period is not None:
         _set(args.config, args.period, args.amount)
     now = args.config.now
