@@ -68,10 +68,7 @@ def run_thinking(args: options.Options) -> None:
         lambda archive: archive.thinking(filters, least),
         lambda sessions, known: archives.answers.thinking(sessions, known, least),
     ) as answer:
-        args.print_answer(
-            lambda: views.session_json.thinking_document(answer),
-            lambda view: views.reports.thinking_lines(answer, view),
-        )
+        args.print_answer(views.session_json.thinking_document, views.reports.thinking_lines, answer)
 
 
 PROMPTS_EXAMPLES = """\
@@ -103,7 +100,7 @@ def run_prompts(args: options.Options) -> None:
     filters = options.make_filter(args)
     lines = (lambda found, _: views.reports.raw_prompts(found)) if args.raw else views.reports.prompts_lines
     with rows_or_sessions(args, filters, lambda archive: archive.prompts(filters), archives.answers.prompts) as found:
-        args.print_answer(lambda: views.session_json.prompts_document(found), lambda view: lines(found, view))
+        args.print_answer(views.session_json.prompts_document, lines, found)
 
 
 TOOLS_EXAMPLES = """\
@@ -156,10 +153,7 @@ def run_decisions(args: options.Options) -> None:
         with query_archive(args) as archive:
             found = archive.decisions(filters, args.topic)
     shown, total = found[: args.limit], len(found)
-    args.print_answer(
-        lambda: views.file_tables.decisions_document(shown, total),
-        lambda view: views.file_tables.decisions_lines(shown, total, view),
-    )
+    args.print_answer(views.file_tables.decisions_document, views.file_tables.decisions_lines, shown, total)
 
 
 SUMMARY_EXAMPLES = """\

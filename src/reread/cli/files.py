@@ -83,9 +83,7 @@ def run_files(args: options.Options) -> None:
     filters = options.make_filter(args)
     with query_archive(args) as archive:
         touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
-        args.print_answer(
-            lambda: views.file_tables.files_document(touched), lambda view: views.file_tables.files_lines(touched, view)
-        )
+        args.print_answer(views.file_tables.files_document, views.file_tables.files_lines, touched)
         report_hidden(touched.hidden)
 
 
@@ -116,10 +114,7 @@ def run_blame(arguments: list[str]) -> None:
     with query_archive(args) as archive:
         traced = trace_file(archive, args)
     lines = traced.blame()
-    args.print_answer(
-        lambda: views.file_tables.blame_document(traced, lines),
-        lambda view: views.file_tables.blame_lines(traced, lines, view),
-    )
+    args.print_answer(views.file_tables.blame_document, views.file_tables.blame_lines, traced, lines)
 
 
 RESTORE_EXAMPLES = """\

@@ -229,4 +229,4 @@ def _show(args: options.Options, sessions: list[MarkedSession], changed: int | N
 
 def _show_tags(archive: Archive, args: options.Options) -> None:
     tags = archive.marks.tags()
-    args.print_answer(lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view))
+    args.print_answer(views.mark_list.tags_document, views.mark_list.tags_lines, tags)

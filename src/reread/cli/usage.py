@@ -77,15 +77,10 @@ def check_target(target: str, config: Config) -> None:
     refuse_sources(path, config)
 
 
-def _svg(chart: charts.Chart) -> bytes:
-    return svg.chart_svg(chart).encode()
-
-
-def _png(chart: charts.Chart) -> bytes:
-    return svg.chart_png(chart)
-
-
-_DRAWINGS: dict[str, Callable[[charts.Chart], bytes]] = {".svg": _svg, ".png": _png}
+_DRAWINGS: dict[str, Callable[[charts.Chart], bytes]] = {
+    ".svg": lambda chart: svg.chart_svg(chart).encode(),
+    ".png": lambda chart: svg.chart_png(chart),
+}
 
 
 USAGE_EXAMPLES = """\
@@ -292,10 +287,7 @@ def run_explain(args: options.Options) -> None:
     with opened as archive:
         explained = archive.billing.explain(args.id if path is None else path)
         as_of = archive.prices.as_of
-        args.print_answer(
-            lambda: views.cost_lines.explained_document(explained, as_of),
-            lambda view: views.cost_lines.explained_lines(explained, as_of, view),
-        )
+        args.print_answer(views.cost_lines.explained_document, views.cost_lines.explained_lines, explained, as_of)
 
 
 def _trunk(name: str) -> Path | None:
