@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reread.live import events
 from reread.live.events import Event
-from reread.live.protocol import answered_permission
+from reread.live.protocol import settled_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, ServerToolResult, ToolResult, User, decode
 from reread.records import Thinking as RecordedThinking
 from reread.records.frames import block_of
@@ -220,9 +220,7 @@ class StreamBlocks:
         yield block if answer is not None else replace(block, state=BlockState.WITHDRAWN)
         known = self._permissions.get(permission.id)
         if known is not None:
-            settled = replace(known, answered=time, decision="void")
-            settled = settled if answer is None else answered_permission(known, answer, time)
-            yield from self._permitted(permission.id, settled)
+            yield from self._permitted(permission.id, settled_permission(known, event, time))
 
     def _permitted(self, name: str | None, permission: ToolPermission) -> Iterator[ShownBlock]:
         self._permissions[name] = permission

@@ -212,10 +212,7 @@ class _AtTerminal:
         interrupts = Interrupts()
         self._answerer = _QueueAnswerer(self._printer, self._keyboard, interrupts)
 
-        def end() -> None:
-            main.cancel()
-
-        with self._keyboard.quiet(), interrupts.caught(end, end):
+        with self._keyboard.quiet(), interrupts.caught(main.cancel, main.cancel):
             try:
                 while True:
                     await self._next()

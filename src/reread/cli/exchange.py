@@ -24,6 +24,7 @@ from reread.errors import BadInput, RereadError, printable
 from reread.home import make_private
 from reread.views.numbers import count, size
 from reread.views.text import shorten
+from reread.views.values import picked
 
 from . import options
 from .main import word_first
@@ -315,8 +316,9 @@ def _tried(
 
 
 def run_pull(args: options.Options) -> None:
-    if args.folder is not None:
-        _refuse_store(args.folder)
+    if args.folder is not None and args.folder.startswith(_STORES):
+        asked = "a team's store is asked, not pulled from: `reread --store URL list`"
+        raise BadInput(f"{asked}; name a folder to pull from")
     if args.bring_back:
         _bring_back(args)
         return
@@ -367,13 +369,6 @@ def _left_line(found: ForgottenElsewhere) -> str:
     return f"{printable(found.machine)} forgot {number} still kept here ({names}{more}); `reread pull --forget` forgets"
 
 
-def _refuse_store(target: str) -> None:
-    if target.startswith(_STORES):
-        raise BadInput(
-            "a team's store is asked, not pulled from: `reread --store URL list`; name a folder to pull from"
-        )
-
-
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
     found = expanded(named).absolute() if named else archive.safe.last_folder()
     if found is None:
@@ -422,13 +417,9 @@ def _push_lines(document: dict[str, Any], args: options.Options) -> list[str]:
 def _pull_document(done: Pulled) -> dict[str, object]:
     return {
         "schema": "reread.pull/1",
-        "folder": str(done.folder),
-        "machines": done.machines,
+        **picked(done, "folder machines"),
         "sessions": {"taken": done.sessions, "forgotten": done.forgotten},
-        "marks": done.marks,
-        "bytes_taken": done.bytes_taken,
-        "problems": done.problems,
-        "notes": done.notes,
+        **picked(done, "marks bytes_taken problems notes"),
         "forgotten_elsewhere": [
             {"machine": each.machine, "is_proved": each.is_proved, "sessions": [one.row.uuid for one in each.sessions]}
             for each in done.left

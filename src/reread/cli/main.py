@@ -73,10 +73,6 @@ def without_store(arguments: list[str]) -> list[str]:
     return kept
 
 
-def common_help() -> dict[str, str]:
-    return {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()} | FLAGS
-
-
 def help_lines(named: dict[str, str], width: int) -> list[str]:
     """Names with their descriptions, in the width of the terminal."""
     from textwrap import wrap
@@ -269,7 +265,8 @@ def _help() -> str:
 
     width = terminal_width()
     commands = "\n".join(help_lines(COMMANDS, width))
-    common = "\n".join(help_lines(common_help(), width))
+    with_value = {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()}
+    common = "\n".join(help_lines(with_value | FLAGS, width))
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
         "Read, search, keep and cost every Claude Code conversation.\n"

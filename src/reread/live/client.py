@@ -14,8 +14,6 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 from uuid import uuid4
 
-from msgspec.structs import replace
-
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
 from reread.records import ControlRequest
 from reread.sessions import Session, SessionBuilder, ToolPermission
@@ -38,7 +36,7 @@ from .events import (
 )
 from .host import Hook, Hooks, HostTool, HostTools
 from .outgoing import Allow, Decision, Deny
-from .protocol import Stream, answered_permission
+from .protocol import Stream, settled_permission
 from .running_turn import RunningTurn, is_request
 from .transport import (
     PATIENT,
@@ -502,10 +500,7 @@ class Client:
                 self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
         elif (known := self._permissions.pop(event.request_id, None)) is not None:
             call, permission = known
-            if isinstance(event, PermissionAnswered):
-                self._builder.add_permission(call, answered_permission(permission, event, now))
-            else:
-                self._builder.add_permission(call, replace(permission, answered=now, decision="void"))
+            self._builder.add_permission(call, settled_permission(permission, event, now))
 
     def _send_out(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the reader must not wait for room in the client's input."""
