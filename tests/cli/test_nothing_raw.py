@@ -461,13 +461,13 @@ def test_a_fault_of_ours_cannot_speak_either() -> None:
     script = (
         "import sys\n"
         "from reread.cli import main, query\n"
-        "def run(arguments): raise ValueError(arguments[0])\n"
+        "def run(args): raise ValueError(args.project)\n"
         "query.run_list = run\n"
         "sys.exit(main.main())\n"
     )
     typed = "EVIL \x1b[2J\x1b]0;owned\x07 \u202e"
     done = subprocess.run(
-        [sys.executable, "-c", script, "list", typed], capture_output=True, env=environment(), check=False
+        [sys.executable, "-c", script, "list", "--project", typed], capture_output=True, env=environment(), check=False
     )
     said = done.stderr.decode().replace("\r\n", "\n")
     assert said.startswith("Traceback ")

@@ -21,7 +21,7 @@ from live.faking import HURRY, fake
 from reread import Allow, BadInput, Client, ClientError, ClientOptions, ClientRefused, Deny, Hook, HostTool, SourceError
 from reread.live import events, running_turn, transport
 from reread.live.capture import read_capture, replay
-from reread.live.client import ClientArguments
+from reread.live.client import ClientArguments, StartArguments
 from reread.live.events import Event
 from reread.live.host import HostTools
 from reread.live.transport import Patience, Start, child_environment, program
@@ -323,7 +323,8 @@ def test_each_tool_belongs_to_its_server() -> None:
 def test_a_query_takes_what_a_client_takes_by_type_as_well() -> None:
     taken = get_type_hints(Client.__init__)
     del taken["return"]
-    assert get_type_hints(ClientArguments) == taken
+    assert taken.pop("start") == Unpack[StartArguments]
+    assert get_type_hints(ClientArguments) == taken | get_type_hints(StartArguments)
     assert get_type_hints(reread.query)["client"] == Unpack[ClientArguments]
 
 

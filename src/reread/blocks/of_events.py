@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from reread.live import events
 from reread.live.events import Event
-from reread.live.protocol import answered_permission
+from reread.live.protocol import settled_permission
 from reread.records import SYNTHETIC_MODEL, Assistant, Record, ServerToolResult, ToolResult, User, decode
 from reread.records import Thinking as RecordedThinking
 from reread.records.frames import block_of
@@ -207,28 +207,20 @@ class StreamBlocks:
         yield block
         yield from self._permitted(event.id, ToolPermission(asked=time, reason=event.reason))
 
-    def _answers(self, event: events.PermissionAnswered, time: datetime | None) -> Iterator[ShownBlock]:
-        block = self._asked.pop(event.request_id, None)
-        permission = block.permission if block is not None else _unasked(event)
-        yield QuestionBlock(
-            key=f"question {event.request_id}", place=_place(event, time), permission=permission, answer=event
+    def _settles(
+        self, event: events.PermissionAnswered | events.PermissionVoid, time: datetime | None
+    ) -> Iterator[ShownBlock]:
+        """An answer, or that none is needed any more."""
+        answer = event if isinstance(event, events.PermissionAnswered) else None
+        asked = self._asked.pop(event.request_id, None)
+        permission = asked.permission if asked is not None else _unasked(event)
+        block = QuestionBlock(
+            key=f"question {event.request_id}", place=_place(event, time), permission=permission, answer=answer
         )
+        yield block if answer is not None else replace(block, state=BlockState.WITHDRAWN)
         known = self._permissions.get(permission.id)
         if known is not None:
-            yield from self._permitted(permission.id, answered_permission(known, event, time))
-
-    def _voids(self, event: events.PermissionVoid, time: datetime | None) -> Iterator[ShownBlock]:
-        block = self._asked.pop(event.request_id, None)
-        permission = block.permission if block is not None else _unasked(event)
-        yield QuestionBlock(
-            key=f"question {event.request_id}",
-            place=_place(event, time),
-            permission=permission,
-            state=BlockState.WITHDRAWN,
-        )
-        known = self._permissions.get(permission.id)
-        if known is not None:
-            yield from self._permitted(permission.id, replace(known, answered=time, decision="void"))
+            yield from self._permitted(permission.id, settled_permission(known, event, time))
 
     def _permitted(self, name: str | None, permission: ToolPermission) -> Iterator[ShownBlock]:
         self._permissions[name] = permission
@@ -349,8 +341,8 @@ _MADE: dict[type[Event], Callable[[StreamBlocks, Any, datetime | None], Iterable
     events.OtherBlock: StreamBlocks._other,
     events.Withdrawn: StreamBlocks._withdraws,
     events.Permission: StreamBlocks._asks,
-    events.PermissionAnswered: StreamBlocks._answers,
-    events.PermissionVoid: StreamBlocks._voids,
+    events.PermissionAnswered: StreamBlocks._settles,
+    events.PermissionVoid: StreamBlocks._settles,
     events.SessionStarted: StreamBlocks._started,
     events.Prompt: StreamBlocks._prompt,
     events.Notice: StreamBlocks._notice,

@@ -172,13 +172,13 @@ class TerminalAnswerer:
             try:
                 if permission.is_question and permissions.questions_of(permission):
                     return await self._answer(permission)
-                self._printer.ask(self._asked(permission))
+                self._printer.ask(self._question_lines(permission))
                 return await self._judge(permission)
             except asyncio.CancelledError:
                 self._put("no longer asked\n")
                 raise
 
-    def _asked(self, permission: Permission) -> Iterator[str]:
+    def _question_lines(self, permission: Permission) -> Iterator[str]:
         if permission.is_plan:
             keys = " ".join(f"[{key}]{rest}" for key, rest in (*_PLAN_KEYS, *self.leaves))
             yield from permissions.plan_lines(permission, self._view)

@@ -65,8 +65,7 @@ def approvals_parser() -> options.Parser:
     return made
 
 
-def run_approvals(arguments: list[str]) -> int | None:
-    args = approvals_parser().parse_args(arguments)
+def run_approvals(args: options.Options) -> int | None:
     decides = args.allow or args.always is not None or args.deny is not None or bool(args.answer)
     if decides and (args.request is None or args.log):
         raise BadInput("name the request to answer, by an id that `reread approvals` prints")
@@ -213,10 +212,7 @@ class _AtTerminal:
         interrupts = Interrupts()
         self._answerer = _QueueAnswerer(self._printer, self._keyboard, interrupts)
 
-        def end() -> None:
-            main.cancel()
-
-        with self._keyboard.quiet(), interrupts.caught(end, end):
+        with self._keyboard.quiet(), interrupts.caught(main.cancel, main.cancel):
             try:
                 while True:
                     await self._next()

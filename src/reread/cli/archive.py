@@ -44,13 +44,17 @@ def _status(args: options.Options) -> None:
     with open_archive(args) as archive:
         status = archive.safe.status()
     files, read = status.files - status.backups, status.bytes - status.backup_bytes
+    rewritten = (
+        f"{count(status.rewritten, 'file')} rewritten since the first import; what was there before is kept, too"
+        f" ({size(status.earlier_bytes)}): `reread archive restore SESSION --generation 1 --to DIR`"
+    )
     lines = [
         f"{count(status.sessions, 'session')}, {count(files, 'file')}, {size(read)} of transcripts",
         f"{count(status.backups, 'backup')} of files that were changed, {size(status.backup_bytes)}",
         f"{count(status.vanished, 'file')} whose source is gone",
         f"{size(status.stored_bytes)} in the safe, {size(status.index_bytes)} of index",
         *_set_aside_lines(status),
-        *_rewritten_lines(status),
+        *([rewritten] if status.rewritten else []),
         *left_out_lines(status.left_out),
         *_waiting_lines(status),
     ]
@@ -77,15 +81,6 @@ def _set_aside_lines(status: ArchiveStatus) -> list[str]:
     if not status.set_aside_bytes:
         return []
     return [f"{size(status.set_aside_bytes)} in indexes that rebuilds put aside (reread.db.damaged-*): yours to delete"]
-
-
-def _rewritten_lines(status: ArchiveStatus) -> list[str]:
-    if not status.rewritten:
-        return []
-    return [
-        f"{count(status.rewritten, 'file')} rewritten since the first import; what was there before is kept, too"
-        f" ({size(status.earlier_bytes)}): `reread archive restore SESSION --generation 1 --to DIR`"
-    ]
 
 
 def _waiting_lines(status: ArchiveStatus) -> list[str]:
@@ -118,20 +113,17 @@ def _proof_lines(proof: Verified, view: View) -> list[str]:
     recounted = f"every byte is intact, {count(proof.recounted, 'response')} counted again"
     verdict = recounted if proof.ok else f"{count(len(proof.damaged), 'damage')}:"
     head = _wrapped([f"{sums}: {verdict}"], view)
-    lines = []
-    if proof.mended:
-        lines.append(f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe")
-    if proof.adopted:
-        named = f"{count(proof.adopted, 'piece')} of the safe that no row named"
-        lines.append(f"{named} {_are(proof.adopted)} in the index now")
-    if proof.unnamed:
-        unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
-        lines.append(f"{unnamed} {_are(len(proof.unnamed))} named by no row")
-    lines += proof.left_out
-    if proof.results_waiting:
-        lines.append(results_waiting(proof.results_waiting))
+    named = f"{count(proof.adopted, 'piece')} of the safe that no row named {_are(proof.adopted)} in the index now"
+    unnamed = f"{count(len(proof.unnamed), 'piece')} of the safe ({size(proof.unnamed_bytes)})"
+    lines = [
+        f"{count(proof.mended, 'row')} led again to bytes that lay elsewhere in the safe" if proof.mended else "",
+        named if proof.adopted else "",
+        f"{unnamed} {_are(len(proof.unnamed))} named by no row" if proof.unnamed else "",
+        *proof.left_out,
+        results_waiting(proof.results_waiting) if proof.results_waiting else "",
+    ]
     damaged = [f"  {printable(damage)}" for damage in proof.damaged]
-    return [*head, *damaged, *_wrapped([*lines, *_advice(proof)], view)]
+    return [*head, *damaged, *_wrapped([*filter(None, lines), *_advice(proof)], view)]
 
 
 def _advice(proof: Verified) -> list[str]:
@@ -389,8 +381,7 @@ def machine_parser() -> options.Parser:
     return made
 
 
-def run_machine(arguments: list[str]) -> None:
-    args = machine_parser().parse_args(arguments)
+def run_machine(args: options.Options) -> None:
     with unsynced_archive(args.config) as archive:
         machine = archive.inner.own_machine() if args.label is None else archive.inner.label_machine(args.label)
         code = exchange.own_code(archive.home)
@@ -418,8 +409,7 @@ def doctor_parser() -> options.Parser:
     return made
 
 
-def run_doctor(arguments: list[str]) -> int:
-    args = doctor_parser().parse_args(arguments)
+def run_doctor(args: options.Options) -> int:
     tree = options.open_tree(args.config)
     kept, forgotten, waiting = _kept(args.config, [files.id for files in tree.sessions])
     with closing(ProgressBar()) as progress:

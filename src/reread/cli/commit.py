@@ -30,8 +30,7 @@ def commit_parser() -> options.Parser:
     return made
 
 
-def run_commit(arguments: list[str]) -> None:
-    args = commit_parser().parse_args(arguments)
+def run_commit(args: options.Options) -> None:
     with query_archive(args) as archive:
         found = archive.files.commit(args.revision)
     args.print_answer(
@@ -47,8 +46,7 @@ def pr_parser() -> options.Parser:
     return made
 
 
-def run_pr(arguments: list[str]) -> None:
-    args = pr_parser().parse_args(arguments)
+def run_pr(args: options.Options) -> None:
     with query_archive(args) as archive:
         found = archive.files.commit(f"{args.base}..HEAD", Path.cwd())
     redactor = secrets.Redactor()

@@ -55,8 +55,7 @@ def thinking_parser() -> options.Parser:
     return made
 
 
-def run_thinking(arguments: list[str]) -> None:
-    args = thinking_parser().parse_args(arguments)
+def run_thinking(args: options.Options) -> None:
     if args.follow:
         event_printer.follow_thinking(args)
         return
@@ -69,10 +68,7 @@ def run_thinking(arguments: list[str]) -> None:
         lambda archive: archive.thinking(filters, least),
         lambda sessions, known: archives.answers.thinking(sessions, known, least),
     ) as answer:
-        args.print_answer(
-            lambda: views.session_json.thinking_document(answer),
-            lambda view: views.reports.thinking_lines(answer, view),
-        )
+        args.print_answer(views.session_json.thinking_document, views.reports.thinking_lines, answer)
 
 
 PROMPTS_EXAMPLES = """\
@@ -98,14 +94,13 @@ def prompts_parser() -> options.Parser:
     return made
 
 
-def run_prompts(arguments: list[str]) -> None:
-    args = prompts_parser().parse_args(arguments)
+def run_prompts(args: options.Options) -> None:
     if args.limit is None and args.session is None and not (args.json or args.raw):
         args.limit = MOST_SHOWN
     filters = options.make_filter(args)
     lines = (lambda found, _: views.reports.raw_prompts(found)) if args.raw else views.reports.prompts_lines
     with rows_or_sessions(args, filters, lambda archive: archive.prompts(filters), archives.answers.prompts) as found:
-        args.print_answer(lambda: views.session_json.prompts_document(found), lambda view: lines(found, view))
+        args.print_answer(views.session_json.prompts_document, lines, found)
 
 
 TOOLS_EXAMPLES = """\
@@ -121,8 +116,7 @@ def tools_parser() -> options.Parser:
     return made
 
 
-def run_tools(arguments: list[str]) -> None:
-    args = tools_parser().parse_args(arguments)
+def run_tools(args: options.Options) -> None:
     filters = options.make_filter(args)
     with rows_or_sessions(args, filters, lambda archive: archive.tools(filters), archives.answers.tools) as counts:
         args.print_answer(
@@ -149,8 +143,7 @@ def decisions_parser() -> options.Parser:
     return made
 
 
-def run_decisions(arguments: list[str]) -> None:
-    args = decisions_parser().parse_args(arguments)
+def run_decisions(args: options.Options) -> None:
     filters = options.make_filter(args)._replace(limit=None)
     if args.session is not None:
         with open_session(args) as opened:
@@ -160,10 +153,7 @@ def run_decisions(arguments: list[str]) -> None:
         with query_archive(args) as archive:
             found = archive.decisions(filters, args.topic)
     shown, total = found[: args.limit], len(found)
-    args.print_answer(
-        lambda: views.file_tables.decisions_document(shown, total),
-        lambda view: views.file_tables.decisions_lines(shown, total, view),
-    )
+    args.print_answer(views.file_tables.decisions_document, views.file_tables.decisions_lines, shown, total)
 
 
 SUMMARY_EXAMPLES = """\
@@ -187,8 +177,7 @@ def summary_parser() -> options.Parser:
     return made
 
 
-def run_summary(arguments: list[str]) -> None:
-    args = summary_parser().parse_args(arguments)
+def run_summary(args: options.Options) -> None:
     with open_session(args) as opened:
         summary = summaries.summary_of(opened.session, loading.edits_of(opened.session, opened.kept_backups))
         answer = (
@@ -238,8 +227,7 @@ def secrets_parser() -> options.Parser:
     return made
 
 
-def run_secrets(arguments: list[str]) -> None:
-    args = secrets_parser().parse_args(arguments)
+def run_secrets(args: options.Options) -> None:
     if args.show and (args.json or not sys.stdout.isatty()):
         raise BadInput("--show prints secrets on a terminal only, not into a file, a pipe or JSON")
     filters = options.make_filter(args)
@@ -265,8 +253,7 @@ SHOW_EXAMPLES = """\
   reread show @last --follow            keeps printing as the session grows"""
 
 
-def run_show(arguments: list[str]) -> None:
-    args = show_parser().parse_args(arguments)
+def run_show(args: options.Options) -> None:
     store = options.store_of(args)
     if store is not None:
         _show_of_store(store, args)

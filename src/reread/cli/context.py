@@ -42,8 +42,7 @@ def _days(text: str) -> float:
     return days
 
 
-def run_context(arguments: list[str]) -> None:
-    args = context_parser().parse_args(arguments)
+def run_context(args: options.Options) -> None:
     if args.unused == (args.session is not None):
         raise BadInput("name a session, such as @last, or ask for --unused")
     if args.unused:
@@ -52,14 +51,8 @@ def run_context(arguments: list[str]) -> None:
             since = filters.since or args.config.now - timedelta(days=args.days)
             days = (args.config.now - since).total_seconds() / 86_400
             found = archive.billing.offered(filters._replace(since=since))[: args.limit]
-        args.print_answer(
-            lambda: views.context_table.offered_document(found, days),
-            lambda view: views.context_table.offered_lines(found, days, view),
-        )
+        args.print_answer(views.context_table.offered_document, views.context_table.offered_lines, found, days)
         return
     with open_session(args) as opened:
         answer = context_report.context_of(opened.session)
-    args.print_answer(
-        lambda: views.context_table.context_document(answer),
-        lambda view: views.context_table.context_lines(answer, view),
-    )
+    args.print_answer(views.context_table.context_document, views.context_table.context_lines, answer)

@@ -24,6 +24,7 @@ from reread.errors import BadInput, RereadError, printable
 from reread.home import make_private
 from reread.views.numbers import count, size
 from reread.views.text import shorten
+from reread.views.values import picked
 
 from . import options
 from .main import word_first
@@ -334,10 +335,10 @@ def _tried(
         return None
 
 
-def run_pull(arguments: list[str]) -> None:
-    args = pull_parser().parse_args(arguments)
-    if args.folder is not None:
-        _refuse_store(args.folder)
+def run_pull(args: options.Options) -> None:
+    if args.folder is not None and args.folder.startswith(_STORES):
+        asked = "a team's store is asked, not pulled from: `reread --store URL list`"
+        raise BadInput(f"{asked}; name a folder to pull from")
     if args.bring_back:
         _bring_back(args)
         return
@@ -386,13 +387,6 @@ def _left_line(found: ForgottenElsewhere) -> str:
     more = ", ..." if len(found.sessions) > _LISTED else ""
     number = count(len(found.sessions), "session")
     return f"{printable(found.machine)} forgot {number} still kept here ({names}{more}); `reread pull --forget` forgets"
-
-
-def _refuse_store(target: str) -> None:
-    if target.startswith(_STORES):
-        raise BadInput(
-            "a team's store is asked, not pulled from: `reread --store URL list`; name a folder to pull from"
-        )
 
 
 def _folder(archive: Archive, named: str | None, config: Config, command: str) -> Path:
@@ -445,13 +439,9 @@ def _push_lines(document: dict[str, Any], args: options.Options) -> list[str]:
 def _pull_document(done: Pulled) -> dict[str, object]:
     return {
         "schema": "reread.pull/1",
-        "folder": str(done.folder),
-        "machines": done.machines,
+        **picked(done, "folder machines"),
         "sessions": {"taken": done.sessions, "forgotten": done.forgotten},
-        "marks": done.marks,
-        "bytes_taken": done.bytes_taken,
-        "problems": done.problems,
-        "notes": done.notes,
+        **picked(done, "marks bytes_taken problems notes"),
         "forgotten_elsewhere": [
             {"machine": each.machine, "is_proved": each.is_proved, "sessions": [one.row.uuid for one in each.sessions]}
             for each in done.left

@@ -224,8 +224,7 @@ def export_parser() -> options.Parser:
     return made
 
 
-def run_export(arguments: list[str]) -> int:
-    args = export_parser().parse_args(arguments)
+def run_export(args: options.Options) -> int:
     args.output = None if args.output in ("-", "/dev/stdout") else args.output
     output = expanded(args.output) if args.output is not None else None
     args.redact = args.redact or args.redact_ips

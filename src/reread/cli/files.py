@@ -79,14 +79,11 @@ def files_parser() -> options.Parser:
     return made
 
 
-def run_files(arguments: list[str]) -> None:
-    args = files_parser().parse_args(arguments)
+def run_files(args: options.Options) -> None:
     filters = options.make_filter(args)
     with query_archive(args) as archive:
         touched = archive.files.touched(args.glob, filters, with_shell=args.shell, with_uuids=args.json)
-        args.print_answer(
-            lambda: views.file_tables.files_document(touched), lambda view: views.file_tables.files_lines(touched, view)
-        )
+        args.print_answer(views.file_tables.files_document, views.file_tables.files_lines, touched)
         report_hidden(touched.hidden)
 
 
@@ -112,15 +109,12 @@ _COMMIT = re.compile(r"HEAD\S*|[0-9a-f]{7,40}")
 def run_blame(arguments: list[str]) -> None:
     args = blame_parser().parse_args(arguments)
     if _COMMIT.fullmatch(args.file) and not Path(args.file).exists():
-        commit.run_commit(["--lines", *arguments])
+        commit.run_commit(commit.commit_parser().parse_args(["--lines", *arguments]))
         return
     with query_archive(args) as archive:
         traced = trace_file(archive, args)
     lines = traced.blame()
-    args.print_answer(
-        lambda: views.file_tables.blame_document(traced, lines),
-        lambda view: views.file_tables.blame_lines(traced, lines, view),
-    )
+    args.print_answer(views.file_tables.blame_document, views.file_tables.blame_lines, traced, lines)
 
 
 RESTORE_EXAMPLES = """\
@@ -140,8 +134,7 @@ def restore_parser() -> options.Parser:
     return made
 
 
-def run_restore(arguments: list[str]) -> None:
-    args = restore_parser().parse_args(arguments)
+def run_restore(args: options.Options) -> None:
 
     with query_archive(args) as archive:
         traced = trace_file(archive, args)
@@ -212,8 +205,7 @@ def diff_parser() -> options.Parser:
     return made
 
 
-def run_diff(arguments: list[str]) -> None:
-    args = diff_parser().parse_args(arguments)
+def run_diff(args: options.Options) -> None:
     with open_session(args) as opened:
         session = opened.session
         edits = loading.edits_of(session, opened.kept_backups)

@@ -31,8 +31,7 @@ def format_parser() -> options.Parser:
     return made
 
 
-def run_format(arguments: list[str]) -> None:
-    args = format_parser().parse_args(arguments)
+def run_format(args: options.Options) -> None:
     entries = book.read_book().entries if args.name is None else book.find_entries(args.name)
     fields = [] if entries else book.find_fields(args.name)
     if not entries and not fields:
@@ -60,8 +59,7 @@ def schema_parser() -> options.Parser:
     return made
 
 
-def run_schema(arguments: list[str]) -> None:
-    args = schema_parser().parse_args(arguments)
+def run_schema(args: options.Options) -> None:
     if args.name is None:
         documents = ", ".join(book.document_schemas())
         lines = ["transcript, stream", "", f"of what --json prints: {documents}", "", "kinds of lines and objects:"]

@@ -18,13 +18,13 @@ class Interrupts:
     """What Ctrl-C does while a loop runs."""
 
     def __init__(self) -> None:
-        self._callback: Callable[[], None] = _ignore
-        self._ended: Callable[[], None] = _ignore
+        self._callback: Callable[[], object] = _ignore
+        self._ended: Callable[[], object] = _ignore
         self._loop = asyncio.get_running_loop()
         self._is_deaf = False
 
     @contextlib.contextmanager
-    def caught(self, callback: Callable[[], None], ended: Callable[[], None]) -> Iterator[None]:
+    def caught(self, callback: Callable[[], object], ended: Callable[[], object]) -> Iterator[None]:
         """Calls `callback` inside the loop for every Ctrl-C, and `ended` for SIGTERM and SIGHUP."""
         self._callback, self._ended = callback, ended
         # Not `loop.add_signal_handler`, which Windows lacks. `call_soon_threadsafe` wakes the loop.
@@ -39,11 +39,11 @@ class Interrupts:
         if not self._is_deaf:
             self._soon(self._callback)
 
-    def _soon(self, callback: Callable[[], None]) -> None:
+    def _soon(self, callback: Callable[[], object]) -> None:
         self._loop.call_soon_threadsafe(callback)
 
     @contextlib.contextmanager
-    def handled(self, callback: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    def handled(self, callback: Callable[[], object]) -> Iterator[Callable[[], object]]:
         """Calls another function for Ctrl-C meanwhile; gives the one before, to pass a Ctrl-C on."""
         before, self._callback = self._callback, callback
         try:
@@ -104,7 +104,7 @@ if sys.platform == "win32":
 
         can_edit = False
         """Whether keys come one by one, with those that move the cursor."""
-        on_stop: Callable[[], None] = staticmethod(_ignore)
+        on_stop: Callable[[], object] = staticmethod(_ignore)
         """Called before Ctrl-Z stops us."""
 
         @contextlib.contextmanager
@@ -178,7 +178,7 @@ else:
             self._is_line_wise = False
             self._decoder = getincrementaldecoder("utf-8")("replace")
             self._on_keys: Callable[[str], None] | None = None
-            self.on_stop: Callable[[], None] = _ignore
+            self.on_stop: Callable[[], object] = _ignore
             """Called before Ctrl-Z stops us."""
 
         @property

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType, TracebackType
+    from typing import Any
 
 
 WITH_VALUE = {
@@ -70,10 +71,6 @@ def without_store(arguments: list[str]) -> list[str]:
         place = kept.index(STORE)
         del kept[place : place + 2]
     return kept
-
-
-def common_help() -> dict[str, str]:
-    return {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()} | FLAGS
 
 
 def help_lines(named: dict[str, str], width: int) -> list[str]:
@@ -156,6 +153,10 @@ MODULES = {
 }
 """Commands that share a module; every other command has a module of its own name."""
 
+WITH_ACTIONS = ("archive", "hook", "lake", "push", "team")
+UNPARSED = (*WITH_ACTIONS, "blame", "completion", "demo", "fix_hook", "mark", "projects", "run", "statusline")
+"""Commands that get their arguments as they were typed; every other gets what its parser made of them."""
+
 OTHER_NAMES = {
     **dict.fromkeys(("ls", "sessions", "history", "log"), "list"),
     "session": "list or usage session",
@@ -234,7 +235,7 @@ def run(arguments: list[str]) -> int:
         raise BadInput(f"there is no command {name!r}; see `reread --help`{_meant(name)}")
     if arguments[:2] == ["hook", "fix"]:  # without the modules of `hook`: a client waits for it
         name = "fix_hook"
-    command: Callable[[list[str]], int | None] = getattr(module_of(name), f"run_{name}")
+    command = command_of(name)
     store = None if name in OVER_STORE else store_of(name, arguments[1:], os.environ)
     if store is None:
         return command(arguments[1:]) or 0
@@ -250,12 +251,22 @@ def module_of(name: str) -> ModuleType:
     return import_module(f"reread.cli.{MODULES.get(name, name)}")
 
 
+def command_of(name: str) -> Callable[[list[str]], int | None]:
+    """Runs a command with its arguments."""
+    module = module_of(name)
+    run: Callable[[Any], int | None] = getattr(module, f"run_{name}")
+    if name in UNPARSED:
+        return run
+    return lambda arguments: run(getattr(module, f"{name}_parser")().parse_args(arguments))
+
+
 def _help() -> str:
     from reread.config import terminal_width
 
     width = terminal_width()
     commands = "\n".join(help_lines(COMMANDS, width))
-    common = "\n".join(help_lines(common_help(), width))
+    with_value = {f"{option} {value}": about for option, (value, about) in WITH_VALUE.items()}
+    common = "\n".join(help_lines(with_value | FLAGS, width))
     return (
         "usage: reread [COMMAND] [OPTIONS]\n\n"
         "Read, search, keep and cost every Claude Code conversation.\n"

@@ -87,18 +87,14 @@ def _show_projects(archive: Archive, args: options.Options) -> None:
 
 
 def _change_moves(archive: Archive, args: options.Options, folders: list[str]) -> None:
+    number = archive.inner.count_sessions_below
     if args.action == "move":
         archive.marks.move_project(*folders)
+        line = views.mark_list.moved_line(folders[0], folders[1], number(folders[0]))
     else:
         archive.marks.unmove_project(*folders)
-    moves = archive.marks.moves()
-    number = archive.inner.count_sessions_below(folders[0])
-    line = (
-        views.mark_list.moved_line(folders[0], folders[1], number)
-        if args.action == "move"
-        else views.mark_list.unmoved_line(folders[0], number)
-    )
-    found = archive.projects()
+        line = views.mark_list.unmoved_line(folders[0], number(folders[0]))
+    moves, found = archive.marks.moves(), archive.projects()
     args.print_answer(lambda: views.mark_list.projects_document(found, moves, len(found)), lambda _: [line])
 
 
@@ -229,4 +225,4 @@ def _show(args: options.Options, sessions: list[MarkedSession], changed: int | N
 
 def _show_tags(archive: Archive, args: options.Options) -> None:
     tags = archive.marks.tags()
-    args.print_answer(lambda: views.mark_list.tags_document(tags), lambda view: views.mark_list.tags_lines(tags, view))
+    args.print_answer(views.mark_list.tags_document, views.mark_list.tags_lines, tags)

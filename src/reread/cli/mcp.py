@@ -56,8 +56,7 @@ def mcp_parser() -> options.Parser:
     return made
 
 
-def run_mcp(arguments: list[str]) -> None:
-    args = mcp_parser().parse_args(arguments)
+def run_mcp(args: options.Options) -> None:
     first = FirstImport(args)
     instructions, beside = ("", f" {server_of_tools.AS_DATA}") if args.brief else (server_of_tools.INSTRUCTIONS, "")
     tools = {

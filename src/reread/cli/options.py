@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from reread import loading, marks, sources
     from reread.billing import Prices
     from reread.config import Config
-    from reread.views.values import View
 else:
     lazy.bind(globals())
 
@@ -144,12 +143,12 @@ class Options(argparse.Namespace):
     def config(self) -> Config:
         return config.make_config(self.source, self.timezone, self.home, prices=getattr(self, "prices", None))
 
-    def print_answer(self, document: Callable[[], object], lines: Callable[[View], Iterable[str]]) -> None:
-        """Prints an answer as one JSON document or as text for the terminal."""
+    def print_answer(self, document: Callable[..., object], lines: Callable[..., Iterable[str]], *about: Any) -> None:
+        """Prints an answer as one JSON document, or as text for the terminal, which is made with a view as well."""
         if self.json:
-            print_json(document())
+            print_json(document(*about))
         else:
-            print_lines(lines(make_view(self.config)))
+            print_lines(lines(*about, make_view(self.config)))
 
 
 class Parser(argparse.ArgumentParser):

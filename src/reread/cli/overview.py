@@ -44,8 +44,7 @@ def overview_parser() -> options.Parser:
     return made
 
 
-def run_overview(arguments: list[str]) -> int | None:
-    args = overview_parser().parse_args(arguments)
+def run_overview(args: options.Options) -> int | None:
     if is_straight(args.config):
         _show_sources(args)
         return None

@@ -139,7 +139,7 @@ class PromptReader:
             self._history.add(text)
         return text
 
-    async def _edited(self, pass_on: Callable[[], None]) -> str | None:
+    async def _edited(self, pass_on: Callable[[], object]) -> str | None:
         hint = ""
         while True:
             self._draw(hint)

@@ -39,8 +39,7 @@ def list_parser() -> options.Parser:
     return made
 
 
-def run_list(arguments: list[str]) -> None:
-    args = list_parser().parse_args(arguments)
+def run_list(args: options.Options) -> None:
     store = options.store_of(args)
     if store is not None:
         team.list_store(store, args, options.make_filter(args))
@@ -92,8 +91,7 @@ def search_parser() -> options.Parser:
     return made
 
 
-def run_search(arguments: list[str]) -> None:
-    args = search_parser().parse_args(arguments)
+def run_search(args: options.Options) -> None:
     store = options.store_of(args)
     if store is not None:
         team.search_store(store, args, options.make_filter(args)._replace(limit=None))
@@ -145,8 +143,7 @@ def sql_parser() -> options.Parser:
     return made
 
 
-def run_sql(arguments: list[str]) -> None:
-    args = sql_parser().parse_args(arguments)
+def run_sql(args: options.Options) -> None:
     options.refuse_two_answers(args)
     if args.schema:
         described = archives.Archive.schema()

@@ -104,8 +104,7 @@ def _share(text: str) -> float:
     return share
 
 
-def run_retro(arguments: list[str]) -> None:
-    args = retro_parser().parse_args(arguments)
+def run_retro(args: options.Options) -> None:
     if args.wrong is not None or args.right is not None:
         _label(args)
         return

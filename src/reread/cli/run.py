@@ -161,8 +161,7 @@ def live_parser() -> options.Parser:
     return made
 
 
-def run_live(arguments: list[str]) -> int | None:
-    args = live_parser().parse_args(arguments)
+def run_live(args: options.Options) -> int | None:
     if args.session == "-":
         if args.notify:
             raise BadInput("--notify needs sessions on disk; it does not go with -")

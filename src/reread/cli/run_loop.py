@@ -98,10 +98,7 @@ class _Run:
             self._reader = self._make_reader()
         quiet = self._keyboard.quiet() if sys.stdin.isatty() else contextlib.nullcontext()
 
-        def on_terminate() -> None:
-            main.cancel()
-
-        with quiet, self._interrupts.caught(lambda: talk.press(main), on_terminate):
+        with quiet, self._interrupts.caught(lambda: talk.press(main), main.cancel):
             try:
                 if not await self._gate.may_go_on():
                     return EXIT_USAGE

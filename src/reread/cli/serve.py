@@ -68,8 +68,7 @@ def serve_parser() -> options.Parser:
     return made
 
 
-def run_serve(arguments: list[str]) -> None:
-    args = serve_parser().parse_args(arguments)
+def run_serve(args: options.Options) -> None:
     store = options.store_of(args)
     if args.lan and args.host != "127.0.0.1":
         raise BadInput("--lan listens everywhere; it does not go with --host")
@@ -183,8 +182,7 @@ def open_parser() -> options.Parser:
     return made
 
 
-def run_open(arguments: list[str]) -> None:
-    args = open_parser().parse_args(arguments)
+def run_open(args: options.Options) -> None:
     open_page(args.config, _path(args.config, args.session), opens_browser=not args.no_browser)
 
 

@@ -34,8 +34,7 @@ def sync_parser() -> options.Parser:
     return made
 
 
-def run_sync(arguments: list[str]) -> None:
-    args = sync_parser().parse_args(arguments)
+def run_sync(args: options.Options) -> None:
     options.refuse_no_sources(args.config)
     with unsynced_archive(args.config, to_import=True) as archive:
         result = _sync(archive, is_full=args.full)

@@ -77,15 +77,10 @@ def check_target(target: str, config: Config) -> None:
     refuse_sources(path, config)
 
 
-def _svg(chart: charts.Chart) -> bytes:
-    return svg.chart_svg(chart).encode()
-
-
-def _png(chart: charts.Chart) -> bytes:
-    return svg.chart_png(chart)
-
-
-_DRAWINGS: dict[str, Callable[[charts.Chart], bytes]] = {".svg": _svg, ".png": _png}
+_DRAWINGS: dict[str, Callable[[charts.Chart], bytes]] = {
+    ".svg": lambda chart: svg.chart_svg(chart).encode(),
+    ".png": lambda chart: svg.chart_png(chart),
+}
 
 
 USAGE_EXAMPLES = """\
@@ -127,8 +122,7 @@ By tool, a response that calls several tools is split evenly between them."""
     return made
 
 
-def run_usage(arguments: list[str]) -> None:
-    args = usage_parser().parse_args(arguments)
+def run_usage(args: options.Options) -> None:
     options.refuse_two_answers(args)
     store = options.store_of(args)
     if store is not None:
@@ -234,8 +228,7 @@ the API reports, or else inferred. Every API response counts once across all fil
     return made
 
 
-def run_cache(arguments: list[str]) -> None:
-    args = cache_parser().parse_args(arguments)
+def run_cache(args: options.Options) -> None:
     if args.session in archives.cache_report.GROUPINGS:
         raise BadInput(
             f"`reread cache` groups with --by, as in `reread cache --by {args.session}`; a word is a session"
@@ -285,8 +278,7 @@ and why; the price used; each product to the nano-dollar; and the sum, as `usage
     return made
 
 
-def run_explain(arguments: list[str]) -> None:
-    args = explain_parser().parse_args(arguments)
+def run_explain(args: options.Options) -> None:
     path = _trunk(args.id)
     if path is not None and _is_kept(args.config, path):
         opened = open_archive(args, only_reads=True)
@@ -295,10 +287,7 @@ def run_explain(arguments: list[str]) -> None:
     with opened as archive:
         explained = archive.billing.explain(args.id if path is None else path)
         as_of = archive.prices.as_of
-        args.print_answer(
-            lambda: views.cost_lines.explained_document(explained, as_of),
-            lambda view: views.cost_lines.explained_lines(explained, as_of, view),
-        )
+        args.print_answer(views.cost_lines.explained_document, views.cost_lines.explained_lines, explained, as_of)
 
 
 def _trunk(name: str) -> Path | None:
@@ -336,8 +325,7 @@ def prices_parser() -> options.Parser:
     return made
 
 
-def run_prices(arguments: list[str]) -> None:
-    args = prices_parser().parse_args(arguments)
+def run_prices(args: options.Options) -> None:
     prices = billing.load_prices(args.config.prices)
     models = [model for model in prices.models() if _is_wanted(args.model, model, prices)]
     unpriced = _unpriced(args)
@@ -389,8 +377,7 @@ def budget_parser() -> options.Parser:
     return made
 
 
-def run_budget(arguments: list[str]) -> None:
-    args = budget_parser().parse_args(arguments)
+def run_budget(args: options.Options) -> None:
     if args.period is not None:
         _set(args.config, args.period, args.amount)
     now = args.config.now

@@ -33,7 +33,7 @@ from reread.sessions import Captured, Final, MessageTiming, ToolPermission, With
 from . import events
 from .capture import PARSED, WireLine, read_capture
 from .events import Event
-from .protocol import Stream, answered_permission
+from .protocol import Stream, settled_permission
 
 _CONTROL = (ControlRequest, ControlResponse, ControlCancelRequest)
 """Frames that steer the conversation and are not part of it."""
@@ -290,7 +290,7 @@ class _Fold:
     def _answered(self, event: events.PermissionAnswered, time: datetime | None) -> None:
         call = self._asked.pop(event.request_id, None)
         if call is not None:
-            self._permissions[call] = answered_permission(self._permissions[call], event, time)
+            self._permissions[call] = settled_permission(self._permissions[call], event, time)
 
 
 def _stamp(time: datetime | None) -> str | None:

@@ -14,8 +14,6 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack
 from uuid import uuid4
 
-from msgspec.structs import replace
-
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
 from reread.records import ControlRequest
 from reread.sessions import Session, SessionBuilder, ToolPermission
@@ -38,7 +36,7 @@ from .events import (
 )
 from .host import Hook, Hooks, HostTool, HostTools
 from .outgoing import Allow, Decision, Deny
-from .protocol import Stream, answered_permission
+from .protocol import Stream, settled_permission
 from .running_turn import RunningTurn, is_request
 from .transport import (
     PATIENT,
@@ -86,11 +84,9 @@ Picture = bytes | str | os.PathLike[str]
 """An image, or the path of one."""
 
 
-class ClientArguments(TypedDict, total=False):
-    """The arguments of `Client`, typed for functions that pass them on."""
+class StartArguments(TypedDict, total=False):
+    """The arguments of `Client` that say which session, model and options a run starts with."""
 
-    claude: Program | None
-    cwd: str | os.PathLike[str] | None
     model: str | None
     permission_mode: str | None
     max_thinking_tokens: int | None
@@ -99,13 +95,20 @@ class ClientArguments(TypedDict, total=False):
     continue_last: bool
     session_id: str | None
     partial: bool
+    options: ClientOptions | None
+
+
+class ClientArguments(StartArguments, total=False):
+    """The arguments of `Client`, typed for functions that pass them on."""
+
+    claude: Program | None
+    cwd: str | os.PathLike[str] | None
     arguments: Sequence[str]
     environment: Mapping[str, str] | None
     capture: str | os.PathLike[str] | None
     hooks: Mapping[str, Sequence[Hook]] | None
     on_permission: OnPermission | None
     tools: Sequence[HostTool]
-    options: ClientOptions | None
     patience: Patience
 
 
@@ -123,64 +126,45 @@ class Client:
         claude: Program | None = None,
         *,
         cwd: str | os.PathLike[str] | None = None,
-        model: str | None = None,
-        permission_mode: str | None = None,
-        max_thinking_tokens: int | None = None,
-        resume: str | None = None,
-        fork: bool = False,
-        continue_last: bool = False,
-        session_id: str | None = None,
-        partial: bool = True,
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         capture: str | os.PathLike[str] | None = None,
         hooks: Mapping[str, Sequence[Hook]] | None = None,
         on_permission: OnPermission | None = None,
         tools: Sequence[HostTool] = (),
-        options: ClientOptions | None = None,
         patience: Patience = PATIENT,
+        **start: Unpack[StartArguments],
     ) -> None:
         self._program = claude
         self._cwd = Path(cwd) if cwd is not None else None
         self._tools = HostTools(tools)
-        self._start = Start(
-            model=model,
-            permission_mode=permission_mode,
-            max_thinking_tokens=max_thinking_tokens,
-            resume=resume,
-            fork=fork,
-            continue_last=continue_last,
-            session_id=session_id,
-            partial=partial,
-            options=options or ClientOptions(),
-            arguments=[*self._tools.arguments, *arguments],
-        )
+        self._start = Start(**start, arguments=[*self._tools.arguments, *arguments])
         self._environment = environment
         self._capture_folder = Path(capture) if capture is not None else None
         self._hooks = Hooks(hooks or {})
         self._on_permission = on_permission
         self._patience = patience
         self._builder = SessionBuilder()
-        self._stream = Stream(self._builder, _plan_file, counts_on=resume is not None or continue_last)
+        self._stream = Stream(self._builder, _plan_file, counts_on=self._start.goes_on)
         self._mailbox = Mailbox()
         self._permissions: dict[str, tuple[str, ToolPermission]] = {}
         self._asked: dict[str, asyncio.Future[ControlAnswer]] = {}
         self._background = BackgroundTasks()
-        self._open_turn: weakref.ref[TurnEvents] | None = None
-        self._leaving: asyncio.Task[None] | None = None
-        self._transport: Transport | None = None
-        self._reader: asyncio.Task[None] | None = None
-        self._is_answering = False
-        self._has_failed_turn = False
-        self._is_closing = False
-        self._failure: Exception | None = None
-        self.capture: Capture | None = None
-        """The capture file: its path, and the first problem in writing it. `/clear` begins another."""
         self.hook_errors: list[Exception] = []
         """Exceptions of hooks and `on_permission`. The client got an error as the answer and went on."""
 
+    capture: Capture | None = None
+    """The capture file: its path, and the first problem in writing it. `/clear` begins another."""
     _about: dict[str, Any] | None = None
     """What `initialize` was answered."""
+    _open_turn: weakref.ref[TurnEvents] | None = None
+    _leaving: asyncio.Task[None] | None = None
+    _transport: Transport | None = None
+    _reader: asyncio.Task[None] | None = None
+    _is_answering = False
+    _has_failed_turn = False
+    _is_closing = False
+    _failure: Exception | None = None
 
     async def __aenter__(self) -> Self:
         if self._reader is not None:
@@ -516,10 +500,7 @@ class Client:
                 self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
         elif (known := self._permissions.pop(event.request_id, None)) is not None:
             call, permission = known
-            if isinstance(event, PermissionAnswered):
-                self._builder.add_permission(call, answered_permission(permission, event, now))
-            else:
-                self._builder.add_permission(call, replace(permission, answered=now, decision="void"))
+            self._builder.add_permission(call, settled_permission(permission, event, now))
 
     def _send_out(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the reader must not wait for room in the client's input."""

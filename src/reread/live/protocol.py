@@ -216,7 +216,12 @@ def _permission(request: str, question: ClientAsks, where: EventPlace) -> Permis
     )
 
 
-def answered_permission(permission: ToolPermission, event: PermissionAnswered, time: datetime | None) -> ToolPermission:
+def settled_permission(
+    permission: ToolPermission, event: PermissionAnswered | PermissionVoid, time: datetime | None
+) -> ToolPermission:
+    """With the answer, or void."""
+    if isinstance(event, PermissionVoid):
+        return replace(permission, answered=time, decision="void")
     return replace(
         permission,
         answered=time,

@@ -129,8 +129,12 @@ class Start(Struct, frozen=True, kw_only=True):
     continue_last: bool = False
     session_id: str | None = None
     partial: bool = True
-    options: ClientOptions = ClientOptions()
+    options: ClientOptions | None = None
     arguments: Sequence[str] = ()
+
+    @property
+    def goes_on(self) -> bool:
+        return self.resume is not None or self.continue_last
 
     def flags(self) -> list[str]:
         if self.fork and not (self.resume or self.continue_last):
@@ -152,7 +156,7 @@ class Start(Struct, frozen=True, kw_only=True):
             *ASKS_ON_STDIO,
             *(flag for flag, is_asked in asked.items() if is_asked),
             *(part for flag, value in named.items() if value is not None for part in (flag, str(value))),
-            *self.options.arguments(),
+            *(self.options or ClientOptions()).arguments(),
             *self.arguments,
         ]
 

@@ -231,7 +231,8 @@ def search_lines(answer: SearchAnswer, terms: Sequence[Findable], view: View) ->
 def _hit_lines(hit: Hit, terms: Sequence[Findable], view: View) -> Iterator[str]:
     yield _hit_head(hit, view)
     yield from (_INDENT + line for line in _snippet_lines(hit.text, _marked(hit, terms), view))
-    yield _INDENT + view.style.paint(place_command(hit), "dim")
+    # A hit in a tool's output file has no line to go to.
+    yield _INDENT + view.style.paint(show_command(hit.session.row.uuid, hit.uuid), "dim")
     yield ""
 
 
@@ -309,11 +310,6 @@ def _snippet_lines(text: str, terms: Sequence[Findable], view: View) -> Iterator
             else:
                 painted += view.style.paint(piece, "bold", "yellow") if is_open else piece
         yield painted
-
-
-def place_command(hit: Hit) -> str:
-    """The command that shows the hit in its session. A hit in a tool's output file has no line to go to."""
-    return show_command(hit.session.row.uuid, hit.uuid)
 
 
 def show_command(session: str, uuid: str | None) -> str:

@@ -309,10 +309,6 @@ def _result(event: events.TurnResult) -> Document:
     }
 
 
-def _notice_event(event: events.Notice) -> Document:
-    return picked(event, "what text data")
-
-
 def _unknown(event: events.UnknownFrame) -> Document:
     return {**picked(event, "reason type=record.type"), "raw": event.record.raw.decode("utf-8", "backslashreplace")}
 
@@ -320,6 +316,6 @@ def _unknown(event: events.UnknownFrame) -> Document:
 _SPECIAL: dict[type[Event], Callable[[Any], Document]] = {
     events.MessageUsage: _usage,
     events.TurnResult: _result,
-    events.Notice: _notice_event,
+    events.Notice: lambda event: picked(event, "what text data"),
     events.UnknownFrame: _unknown,
 }

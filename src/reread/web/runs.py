@@ -183,14 +183,10 @@ class Run:
     @property
     def open_permissions(self) -> list[Permission]:
         """The questions that wait for a person, oldest first."""
-        asked = self.client.stream.open_permissions.values()
-        return [each for each in asked if self._is_for_person(each)]
+        return [each for each in self.client.stream.open_permissions.values() if self._unasked(each) is None]
 
     def asked_at(self, permission: Permission) -> datetime:
         return self._asked_at.get(permission.request_id, self.began)
-
-    def _is_for_person(self, permission: Permission) -> bool:
-        return self._unasked(permission) is None
 
     def _unasked(self, permission: Permission) -> Decision | None:
         """The decision by a rule or the policy; None if a person must be asked."""

@@ -246,7 +246,7 @@ def changes(request: Request) -> Response:
     """The files that the session changed in the end."""
     with _viewed(request) as (view, pooled):
         if pages.value(request, "file"):
-            return changed_file(view, request)
+            return _one_file(view, view.net_changes, request)
         values = {"files": view.files, "base": request.url.path}
         return pages.part(request, "changes.html", "Files changed", f"/s/{pooled.name}", **values)
 
@@ -384,12 +384,8 @@ def _content(diff: FileDiff) -> dict[str, Any]:
     }
 
 
-def changed_file(view: SessionView, request: Request) -> Response:
-    """The diff of one of the files that the session changed in the end."""
-    return _one_file(view, view.net_changes, request)
-
-
 def _one_file(view: SessionView, diffs: Sequence[FileDiff], request: Request) -> Response:
+    """The diff of one of these files."""
     wanted = pages.number(request, "file", -1)
     if not 0 <= wanted < len(diffs):
         raise HTTPException(404)

@@ -329,9 +329,6 @@ class Sought(NamedTuple):
         wanted = [term for term in parse(self.words, self.fields).terms if not term.negated]
         return [(pieces, term.is_prefix) for term in wanted if (pieces := term.pieces)]
 
-    def as_search(self) -> Sought:
-        return Sought(self.words, True, ALL_FIELDS)
-
 
 Hits = list[tuple[str, int, int]]
 """Anchor, piece and number of matches; a message that matches a search counts once."""
@@ -404,7 +401,7 @@ def find(
     if any(found.values()):
         return FindAnswer(sought, found.pop(branch_pages.name), _elsewhere(found))
     try:
-        searched = _searched(library, stored, view, branch_pages, sought.as_search())
+        searched = _searched(library, stored, view, branch_pages, Sought(sought.words, True, ALL_FIELDS))
     except BadInput:
         return FindAnswer(sought, [], [])
     return searched if searched.hits or searched.elsewhere else FindAnswer(sought, [], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -72,16 +73,9 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 def find(session: Session, *, with_agents: bool = False) -> Findings:
     """All findings from one look at the session; import asks for this."""
-    subject = ConversationUnderTest(session, session.id)
-    events = events_of(subject)
-    if with_agents:
-        events += [
-            event
-            for agent in session.working_agents
-            for event in events_of(ConversationUnderTest(agent, session.id, agent.id))
-        ]
+    subject, *others = _subjects(session, with_agents=with_agents)
     return Findings(
-        events=tuple(events),
+        events=tuple(event for each in (subject, *others) for event in events_of(each)),
         material=material_of(subject),
         outcome=outcome_of(subject),
         instructions=changes_of(subject),
@@ -100,10 +94,13 @@ def compile_patterns() -> None:
 
 def find_events(session: Session, *, with_agents: bool = False) -> list[Moment]:
     """What went wrong in a session, in the order of time within each conversation; subagents only on request."""
-    subjects = [ConversationUnderTest(session, session.id)]
-    if with_agents:
-        subjects += [ConversationUnderTest(agent, session.id, agent.id) for agent in session.working_agents]
-    return [event for subject in subjects for event in events_of(subject)]
+    return [event for subject in _subjects(session, with_agents=with_agents) for event in events_of(subject)]
+
+
+def _subjects(session: Session, *, with_agents: bool) -> Iterator[ConversationUnderTest]:
+    yield ConversationUnderTest(session, session.id)
+    for agent in session.working_agents if with_agents else ():
+        yield ConversationUnderTest(agent, session.id, agent.id)
 
 
 def events_of(subject: ConversationUnderTest) -> list[Moment]:

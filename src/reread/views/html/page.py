@@ -48,9 +48,9 @@ def session_page(session: Session, shown: parts.Sections | None = None, made: st
     return _render("page.html", page=page, title=page.title, made=made)
 
 
-def index_page(title: str, rows: Iterable[IndexRow], total: str = "", made: str = MADE) -> str:
+def index_page(title: str, rows: Iterable[IndexRow]) -> str:
     """The index of a folder of sessions."""
-    return _render("index.html", title=title, rows=list(rows), total=total, made=made)
+    return _render("index.html", title=title, rows=list(rows), made=MADE)
 
 
 def fragment(template: str, **values: object) -> Markup:
