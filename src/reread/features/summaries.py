@@ -24,7 +24,7 @@ from reread.sessions.titles import NO_TITLE
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
-from .friction.detection import SHELLS, DetectedCall, file_name
+from .friction.detection import EDITS, SHELLS, DetectedCall, file_name
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import refused_by, why_refused
 from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
@@ -203,7 +203,6 @@ _COURTESY = re.compile(
 """A question that leaves nothing open."""
 _MAY_COMMIT = re.compile(r"\b(?:push|commit|finali[sz]e|squash|release|publish)\b")
 """Commands of other programs that may commit what was changed."""
-_CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 class SummaryStep(Struct, frozen=True, kw_only=True):
@@ -384,8 +383,8 @@ def _outcome(turns: Sequence[Turn]) -> str:
     return _answer(next(worked, told[-1])) if told else ""
 
 
-def _calls(turn: Turn) -> list[ToolCall]:
-    return [step for step in turn.steps if isinstance(step, ToolCall)]
+def _calls(turn: Turn) -> list[DetectedCall]:
+    return [DetectedCall(step) for step in turn.steps if isinstance(step, ToolCall)]
 
 
 def _answer(turn: Turn) -> str:
@@ -401,7 +400,7 @@ def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
 
 def _step(turn: Turn, prompt: Prompt) -> SummaryStep:
     calls = _calls(turn)
-    changed = (_path(call) for call in calls if call.name in _CHANGING and call.status is CallStatus.OK)
+    changed = (call.path for call in calls if call.name in EDITS and call.status is CallStatus.OK)
     return SummaryStep(
         turn=turn.index,
         uuid=prompt.uuid,
@@ -423,21 +422,14 @@ def _turn(step: SummaryStep) -> int:
     return step.turn
 
 
-def _path(call: ToolCall) -> str | None:
-    tool_input = call.input if isinstance(call.input, dict) else {}
-    return next(
-        (tool_input[key] for key in ("file_path", "notebook_path") if isinstance(tool_input.get(key), str)), None
-    )
-
-
 def _only_read(calls: list[ToolCall], changed: list[FileDiff]) -> Iterator[str]:
     known = {diff.path for diff in changed}
-    read = (_path(call) for call in calls if call.name == "Read" and call.status is CallStatus.OK)
-    return (path for path in dict.fromkeys(read) if path is not None and path not in known)
+    read = (DetectedCall(call).path for call in calls if call.name == "Read" and call.status is CallStatus.OK)
+    return (path for path in dict.fromkeys(read) if path and path not in known)
 
 
 def _failures(turn: Turn) -> Iterator[Failure]:
-    for call in map(DetectedCall, _calls(turn)):
+    for call in _calls(turn):
         if call.status in (CallStatus.ERROR, CallStatus.REJECTED, CallStatus.INTERRUPTED):
             by = refused_by(call)
             text = why_refused(call) if by is not None else re.sub(r"</?tool_use_error>", "", call.text).strip()
@@ -454,7 +446,7 @@ def _failures(turn: Turn) -> Iterator[Failure]:
 
 def _shell_calls(session: Session) -> Iterator[tuple[Turn, DetectedCall]]:
     for turn in session.turns:
-        yield from ((turn, DetectedCall(call)) for call in _calls(turn) if call.name in SHELLS)
+        yield from ((turn, call) for call in _calls(turn) if call.name in SHELLS)
 
 
 def _commands(calls: list[ToolCall]) -> list[RunCommand]:
@@ -549,11 +541,10 @@ def _uncommitted(session: Session) -> list[str]:
     changed: list[str] = []
     has_committed = False
     for call in (call for turn in session.turns for call in _calls(turn) if call.status is CallStatus.OK):
-        command = DetectedCall(call).command
-        if command and (is_commit(command) or any(map(_MAY_COMMIT.search, commands_in(command)))):
-            has_committed, changed = has_committed or is_commit(command), []
-        elif call.name in _CHANGING and (path := _path(call)) and not _is_of_client(path, session):
-            changed.append(file_name(path))
+        if call.command and (is_commit(call.command) or any(map(_MAY_COMMIT.search, commands_in(call.command)))):
+            has_committed, changed = has_committed or is_commit(call.command), []
+        elif call.name in EDITS and call.path and not _is_of_client(call.path, session):
+            changed.append(file_name(call.path))
     return list(dict.fromkeys(changed)) if has_committed else []
 
 
