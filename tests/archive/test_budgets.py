@@ -33,6 +33,12 @@ def test_the_last_day_of_a_long_month_is_compared_with_the_whole_month_before() 
     found = spending(each_day(DOLLAR, last, 62), last.isoformat(), {})
     assert found.before["month"] == 30 * DOLLAR
     assert found.low == found.high == found.spent["month"]
+    assert projection_words(found) == "$31 so far"
+
+
+def test_a_first_day_has_no_pace() -> None:
+    found = spending({"2026-11-18": 3 * DOLLAR // 10}, "2026-11-18", {})
+    assert spending_lines(found, 80)[-1] == "The whole month: $0.30 so far."
 
 
 def test_paces_that_differ_make_a_range() -> None:

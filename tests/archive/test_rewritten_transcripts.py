@@ -95,6 +95,15 @@ def test_what_was_dropped_is_shown_in_its_place_found_and_counted_once(rewritten
     assert archive.safe.verify().ok
 
 
+def test_the_day_is_told_only_where_a_compaction_follows(tmp_path: Path) -> None:
+    """Another line may be older than the rewriting by days."""
+    made = Rewritten(tmp_path)
+    made.write(BEFORE, without=1)
+    made.archive.sync()
+    notices = [step.text for turn in made.session.turns for step in turn.steps if isinstance(step, Notice)]
+    assert notices == ["what stands above is no longer in the file"]
+
+
 def test_it_stays_so_when_the_file_grows_when_all_is_read_again_and_after_a_rebuild(rewritten: Rewritten) -> None:
     path = next((rewritten.folder / "projects").rglob("*.jsonl"))
     whole = a_session(*BEFORE, *AFTER, *LATER).write(rewritten.folder / "other").read_bytes().splitlines(keepends=True)

@@ -48,10 +48,11 @@ def test_phrases_beginnings_and_filters(kept: Kept) -> None:
     assert len(kept.json("search", "beacon", "--limit", "1")["hits"]) == 1
 
 
-def test_a_quote_that_is_not_closed_is_told(kept: Kept) -> None:
+def test_a_quote_or_a_bracket_that_is_not_closed_is_told(kept: Kept) -> None:
     told = "the quote before 'might be' is not closed"
     assert told in kept("search", 'capacitor "might be').err
-    assert "not closed" not in kept("search", '"might be" capacitor', "--no-sync").err
+    assert "a bracket is not closed" in kept("search", "(capacitor OR", "--no-sync").err
+    assert "not closed" not in kept("search", '"might be" (capacitor OR beacon)', "--no-sync").err
     assert "not closed" not in kept("search", '"might', "--regex").err
 
 

@@ -202,6 +202,38 @@ def test_words_that_announce_work_are_no_outcome() -> None:
     assert summary_of(asked).outcome == "All is pushed. Let me know if it fails."
 
 
+def test_a_farewell_is_no_outcome_and_short_words_after_work_are_one() -> None:
+    worked = [a_prompt("add globs"), *ran("make", "ok", 1), a_reply("Globs work in all three commands.")]
+    bye = a_prompt("done for the day, bye"), a_reply("Have a great evening!")
+    assert summary_of(build(*worked, *bye)).outcome == "Globs work in all three commands."
+    assert (
+        summary_of(build(*worked, a_prompt("push"), *ran("git push", "ok", 2), a_reply("Landed."))).outcome == "Landed."
+    )
+    assert summary_of(build(a_prompt("is it 3?"), a_reply("Yes."))).outcome == "Yes."
+
+
+def test_an_announcement_is_no_goal_of_a_session_without_prompts() -> None:
+    summary = summary_of(build(a_reply("I'll start by retrieving the issue."), a_reply("The issue is marked done.")))
+    assert (summary.goal, summary.outcome) == ("", "The issue is marked done.")
+
+
+def test_a_question_is_open_only_where_nothing_was_said_after_it() -> None:
+    offer = "It hides the error. Want me to print the whole error? That way every value would show up."
+    assert [each.text for each in summary_of(build(a_prompt("why?"), a_reply(offer))).open] == [
+        "Want me to print the whole error?"
+    ]
+    assert summary_of(build(a_prompt("why?"), a_reply(offer), a_prompt("no, thanks"), a_reply("Fine."))).open == ()
+
+
+def test_a_call_that_never_came_back_is_left_open() -> None:
+    session = build(
+        a_prompt("commit it"), a_reply("Let me commit."), a_reply(a_tool_call("Bash", {"command": "git push"}))
+    )
+    assert [(each.source, each.text) for each in summary_of(session).open] == [
+        ("unanswered", "no result of the last call: Bash git push")
+    ]
+
+
 def test_neither_a_polite_question_nor_the_clients_own_plan_is_left_open() -> None:
     plan = {"file_path": "/home/ann/.claude/plans/blue-otter.md", "content": "x"}
     session = build(

@@ -613,6 +613,11 @@ def test_a_pipe_does_not_hide_that_the_last_test_failed() -> None:
     assert last_test("pytest | tail", "2 failed") == "failed"
 
 
+def test_a_package_without_tests_beside_tested_ones_hides_nothing() -> None:
+    assert last_test("mise run test", "?   \tapp/docs\t[no test files]\nok  \tapp/read\t(cached)") == "passed"
+    assert last_test("go test ./...", "?   \tapp/docs\t[no test files]\nFAIL\tapp/read\t0.2s") == "failed"
+
+
 def test_a_run_of_tests_that_found_none_or_never_started_is_none() -> None:
     assert last_test("npx jest src/a", "No tests found, exiting with code 0") is None
     assert last_test("cargo test nope", "test result: ok. 0 passed; 0 failed; 0 ignored; 391 filtered out") is None

@@ -169,12 +169,14 @@ _LEXEME = re.compile(
 )
 
 
-def unclosed_phrase(text: str) -> str | None:
-    """The phrase whose quote is not closed; it ends with the query."""
+def unclosed(text: str) -> str | None:
+    """What is said of a quote or a bracket that is not closed; it ends with the query."""
     last = next(iter(deque(_LEXEME.finditer(text), maxlen=1)), None)
-    if last is None or last.lastgroup != "phrase" or (len(last[0]) > 1 and last[0].endswith(('"', "“", "”"))):
-        return None
-    return str(last["phrase"])
+    if last is not None and last.lastgroup == "phrase" and (len(last[0]) == 1 or last[0][-1] not in '"“”'):
+        return f"the quote before {last['phrase']!r} is not closed; all of that is taken for a phrase"
+    kinds = [each.kind for each in _lexemes(text)]
+    is_open = kinds.count("open") > kinds.count("close")
+    return "a bracket is not closed; it is taken to end with the query" if is_open else None
 
 
 class _Lexeme(Struct, frozen=True):

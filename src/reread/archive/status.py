@@ -118,7 +118,6 @@ def month_range(days: Sequence[int], day_of_month: int, days_in_month: int) -> t
     spent, left = sum(this_month), days_in_month - day_of_month
     before = days[:-1]  # today is not over
     paces = [sum(part) / len(part) for part in (before[-7:], before[-28:], this_month[:-1]) if part]
-    paces = paces or [float(spent)]
     return spent + int(min(paces) * left), spent + int(max(paces) * left)
 
 

@@ -99,9 +99,8 @@ def run_search(args: options.Options) -> None:
     fields = archives.search_language.fields_of(args.fields, "--in")
     filters = options.make_filter(args)._replace(limit=None)
     query = " ".join(args.query)
-    phrase = None if args.regex else archives.search_language.unclosed_phrase(query)
-    if phrase is not None:
-        tell(f"the quote before {phrase!r} is not closed; all of that is taken for a phrase")
+    if not args.regex and (told := archives.search_language.unclosed(query)):
+        tell(told)
     with open_archive(args, only_reads=True) as archive:
         progress = ProgressBar()
         try:

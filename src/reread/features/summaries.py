@@ -24,7 +24,7 @@ from reread.sessions.titles import NO_TITLE
 
 from .friction.call_results import tests_of
 from .friction.command_lines import commands_in, is_commit, prefix_of
-from .friction.detection import SHELLS, DetectedCall, file_name
+from .friction.detection import EDITS, SHELLS, DetectedCall, file_name
 from .friction.prompt_text import LONGEST_PROSE, prose_of, words_of
 from .friction.refusals import refused_by, why_refused
 from .tool_use import Decision, ToolCount, count_tools, decisions_of, twin_of
@@ -81,8 +81,8 @@ def goal_of(session: Session, parts: Sequence[str] = ()) -> Goal:
     """
     candidates = list(_candidates(session))
     if not candidates:
-        title = session.title if session.title != NO_TITLE else ""
-        return Goal(_finished(title), "title") if title else Goal()
+        is_told = session.title != NO_TITLE and not _ANNOUNCES.search(session.title)
+        return Goal(_finished(session.title), "title") if is_told else Goal()
     weights = _weights([*(prompt.text for prompt in session.prompts), *parts])
     best = max(candidates, key=lambda each: _score(each, weights))
     return Goal(_finished(best.text), best.source, best.uuid)
@@ -177,7 +177,8 @@ _RESULTS = re.compile(r"^test result: .*$", re.MULTILINE)
 """Lines of cargo, which runs several test programs."""
 _LEFT = re.compile(
     r"^\W*(?:next steps?|remaining(?: work)?|still (?:open|to do|missing|failing)|not (?:yet )?done|"
-    r"left (?:open|to do)|follow-?ups?|to-?do|known issues?|open (?:points|questions|issues))\b[^\n]*$",
+    r"(?:noted )?for later|left (?:open|to do)|follow-?ups?|to-?do|known issues?|"
+    r"open (?:points|questions|issues))\b[^\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$")
@@ -191,6 +192,10 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 """A single line, or the end of a reply, that says what is done next: the session ended before it was."""
+_ENDING = 3
+"""Among so many last sentences a question is looked for: what an answer would bring may stand behind it."""
+_FAREWELL = 8
+"""Fewer words, said in a turn without a call, are none about the work."""
 _COURTESY = re.compile(
     r"\bwhat(?:'s| is) next\b|\b(?:what|anything|something) else\b"
     r"|\b(?:would|'d) (?:you )?like (?:me )?to (?:do|work on)\b"
@@ -198,7 +203,6 @@ _COURTESY = re.compile(
 """A question that leaves nothing open."""
 _MAY_COMMIT = re.compile(r"\b(?:push|commit|finali[sz]e|squash|release|publish)\b")
 """Commands of other programs that may commit what was changed."""
-_CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 
 
 class SummaryStep(Struct, frozen=True, kw_only=True):
@@ -332,7 +336,7 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
     todos = _todos(session)
     files = tuple(diff for diff in changed if diff.is_change)
     commits, runs = tuple(_commits(session)), tuple(test_runs_of(session))
-    outcome = _outcome(steps)
+    outcome = _outcome(session.turns)
     parts = [*(commit.message for commit in commits), *(diff.path for diff in files), outcome]
     goal = goal_of(session, parts)
     return SessionSummary(
@@ -364,17 +368,30 @@ def summary_of(session: Session, edits: SessionEdits | None = None) -> SessionSu
         commits=commits,
         test_runs=runs,
         plans=tuple(_plans(session)),
-        open=tuple(_open(session, outcome, todos, runs)),
+        open=tuple(_open(session, todos, runs)),
         pull_requests=_distinct(_pull_requests(session)),
         todos_done=sum(todo.get("status") == "completed" for todo in todos),
         todos=len(todos),
-        is_interrupted=_is_interrupted(session.turns),
+        is_interrupted=bool(session.turns) and _is_interrupted(session.turns[-1]),
     )
 
 
-def _outcome(steps: Sequence[SummaryStep]) -> str:
-    """The last words of the model that are more than what it does next."""
-    return next((step.answer for step in reversed(steps) if step.answer and not _ANNOUNCES.search(step.answer)), "")
+def _outcome(turns: Sequence[Turn]) -> str:
+    """The last words of the model that are more than what it does next, or than a farewell after no work."""
+    told = [turn for turn in turns if (answer := _answer(turn)) and not _ANNOUNCES.search(answer)]
+    worked = (turn for turn in reversed(told) if _calls(turn) or len(words_of(_answer(turn))) >= _FAREWELL)
+    return _answer(next(worked, told[-1])) if told else ""
+
+
+def _calls(turn: Turn) -> list[DetectedCall]:
+    return [DetectedCall(step) for step in turn.steps if isinstance(step, ToolCall)]
+
+
+def _answer(turn: Turn) -> str:
+    """The last text of the model in a turn."""
+    return next(
+        (step.text.strip() for step in reversed(turn.steps) if isinstance(step, Said) and step.text.strip()), ""
+    )
 
 
 def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
@@ -382,15 +399,14 @@ def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _step(turn: Turn, prompt: Prompt) -> SummaryStep:
-    calls = [step for step in turn.steps if isinstance(step, ToolCall)]
-    replies = [step.text.strip() for step in turn.steps if isinstance(step, Said) and step.text.strip()]
-    changed = (_path(call) for call in calls if call.name in _CHANGING and call.status is CallStatus.OK)
+    calls = _calls(turn)
+    changed = (call.path for call in calls if call.name in EDITS and call.status is CallStatus.OK)
     return SummaryStep(
         turn=turn.index,
         uuid=prompt.uuid,
         time=prompt.time,
         prompt=prompt.text,
-        answer=replies[-1] if replies else "",
+        answer=_answer(turn),
         calls=len(calls),
         errors=sum(call.status is CallStatus.ERROR for call in calls),
         files=tuple(dict.fromkeys(path for path in changed if path)),
@@ -406,34 +422,22 @@ def _turn(step: SummaryStep) -> int:
     return step.turn
 
 
-def _path(call: ToolCall) -> str | None:
-    tool_input = call.input if isinstance(call.input, dict) else {}
-    return next(
-        (tool_input[key] for key in ("file_path", "notebook_path") if isinstance(tool_input.get(key), str)), None
-    )
-
-
 def _only_read(calls: list[ToolCall], changed: list[FileDiff]) -> Iterator[str]:
     known = {diff.path for diff in changed}
-    read = (_path(call) for call in calls if call.name == "Read" and call.status is CallStatus.OK)
-    return (path for path in dict.fromkeys(read) if path is not None and path not in known)
+    read = (DetectedCall(call).path for call in calls if call.name == "Read" and call.status is CallStatus.OK)
+    return (path for path in dict.fromkeys(read) if path and path not in known)
 
 
 def _failures(turn: Turn) -> Iterator[Failure]:
-    for step in turn.steps:
-        if isinstance(step, ToolCall) and step.status in (
-            CallStatus.ERROR,
-            CallStatus.REJECTED,
-            CallStatus.INTERRUPTED,
-        ):
-            call = DetectedCall(step)
+    for call in _calls(turn):
+        if call.status in (CallStatus.ERROR, CallStatus.REJECTED, CallStatus.INTERRUPTED):
             by = refused_by(call)
             text = why_refused(call) if by is not None else re.sub(r"</?tool_use_error>", "", call.text).strip()
             yield Failure(
                 turn=turn.index,
-                uuid=step.uuid,
-                tool=step.name,
-                status=step.status.value,
+                uuid=call.call.uuid,
+                tool=call.name,
+                status=call.status.value,
                 text=text,
                 refused_by=by,
                 target=call.command or call.path,
@@ -442,9 +446,7 @@ def _failures(turn: Turn) -> Iterator[Failure]:
 
 def _shell_calls(session: Session) -> Iterator[tuple[Turn, DetectedCall]]:
     for turn in session.turns:
-        for step in turn.steps:
-            if isinstance(step, ToolCall) and step.name in SHELLS:
-                yield turn, DetectedCall(step)
+        yield from ((turn, call) for call in _calls(turn) if call.name in SHELLS)
 
 
 def _commands(calls: list[ToolCall]) -> list[RunCommand]:
@@ -502,9 +504,7 @@ def _plans(session: Session) -> Iterator[str]:
             yield plan.strip().partition("\n")[0].strip("#* ")
 
 
-def _open(
-    session: Session, outcome: str, todos: list[dict[str, Any]], runs: tuple[RanTests, ...]
-) -> Iterator[OpenPoint]:
+def _open(session: Session, todos: list[dict[str, Any]], runs: tuple[RanTests, ...]) -> Iterator[OpenPoint]:
     """What a person would continue with."""
     for todo in todos:  # none of them was deleted
         text = todo.get("content") or todo.get("subject")
@@ -516,33 +516,35 @@ def _open(
     late = _uncommitted(session)
     if late:
         yield OpenPoint(f"changed after the last commit: {', '.join(late)}", "uncommitted")
-    yield from (OpenPoint(text, "reply") for text in _next_steps(outcome))
-    yield from _last_point(session.turns, outcome)
+    if session.turns:
+        yield from (OpenPoint(text, "reply") for text in _next_steps(_answer(session.turns[-1])))
+        yield from _last_point(session.turns[-1])
 
 
-def _last_point(turns: Sequence[Turn], outcome: str) -> Iterator[OpenPoint]:
-    """What the session ended with: an interrupt, a prompt without an answer, or a question."""
-    last = turns[-1] if turns else None
-    if _is_interrupted(turns):
+def _last_point(last: Turn) -> Iterator[OpenPoint]:
+    """What the session ended with: an interrupt, a call or a prompt without an answer, or a question."""
+    ending = last.steps[-1] if last.steps else None
+    asked = [each for each in _SENTENCES.split(_answer(last))[-_ENDING:] if each.endswith("?")]
+    if _is_interrupted(last):
         yield OpenPoint("it was interrupted", "interrupted")
-    elif last is not None and last.prompt is not None and not last.steps:
+    elif isinstance(ending, ToolCall) and ending.status is CallStatus.MISSING:
+        call = DetectedCall(ending)
+        yield OpenPoint(f"no result of the last call: {call.name} {call.command or call.path}".rstrip(), "unanswered")
+    elif last.prompt is not None and ending is None:
         yield OpenPoint(f"not answered: {last.prompt.text}", "unanswered")
-    elif (ending := _SENTENCES.split(outcome.strip())[-1]).endswith("?") and not _COURTESY.search(ending):
-        yield OpenPoint(ending, "question")
+    elif asked and not _COURTESY.search(asked[-1]):
+        yield OpenPoint(asked[-1], "question")
 
 
 def _uncommitted(session: Session) -> list[str]:
     """Names of files changed after the last commit; empty if nothing was committed."""
     changed: list[str] = []
     has_committed = False
-    for step in (step for turn in session.turns for step in turn.steps):
-        if not isinstance(step, ToolCall) or step.status is not CallStatus.OK:
-            continue
-        command = DetectedCall(step).command if step.name in SHELLS else ""
-        if command and (is_commit(command) or any(map(_MAY_COMMIT.search, commands_in(command)))):
-            has_committed, changed = has_committed or is_commit(command), []
-        elif step.name in _CHANGING and (path := _path(step)) and not _is_of_client(path, session):
-            changed.append(file_name(path))
+    for call in (call for turn in session.turns for call in _calls(turn) if call.status is CallStatus.OK):
+        if call.command and (is_commit(call.command) or any(map(_MAY_COMMIT.search, commands_in(call.command)))):
+            has_committed, changed = has_committed or is_commit(call.command), []
+        elif call.name in EDITS and call.path and not _is_of_client(call.path, session):
+            changed.append(file_name(call.path))
     return list(dict.fromkeys(changed)) if has_committed else []
 
 
@@ -600,6 +602,5 @@ def _task_number(call: ToolCall) -> str | None:
     return found[1] if found else None
 
 
-def _is_interrupted(turns: Sequence[Turn]) -> bool:
-    last = turns[-1].steps[-1] if turns and turns[-1].steps else None
-    return getattr(last, "what", None) == "interrupted"
+def _is_interrupted(last: Turn) -> bool:
+    return bool(last.steps) and getattr(last.steps[-1], "what", None) == "interrupted"

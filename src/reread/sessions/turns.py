@@ -272,9 +272,8 @@ def _steps_of_text(record: Assistant, block: Text) -> list[Step]:
 
 
 def _dropped(last: Record, following: Record | None) -> Notice:
-    """Ends the lines that only an earlier generation of the file has; what follows them is from when it was rewritten,
-    or from before."""
-    time = following.time if following is not None else None
+    """Ends the lines that only an earlier generation of the file has. A compaction behind them tells when they went."""
+    time = following.time if isinstance(following, CompactBoundary) else None
     since = f" since {time:%Y-%m-%d}" if time is not None else ""
     return Notice(what="informational", text=f"what stands above is no longer in the file{since}", record=last)
 

@@ -193,7 +193,9 @@ def dollars(nanodollars: int) -> str:
 
 
 def projection_words(spending: Spending) -> str:
-    """A range, because the paces of a week, of four weeks and of the month so far differ."""
+    """A range, because the paces of a week, of four weeks and of the month so far differ; without a pace, the sum."""
+    if spending.high == spending.spent["month"]:
+        return f"{dollars(spending.high)} so far"
     low, high = f"${spending.low / 1e9:,.0f}", f"${spending.high / 1e9:,.0f}"
     return f"at this pace {low}" if low == high else f"at this pace {low} to {high}"
 

@@ -83,8 +83,8 @@ _REPORTED = lazy.pattern(
 """What a test runner prints, in an output of several commands."""
 _RUNNERS_END = lazy.pattern(
     r"^=+ .*\b\d+ (?:passed|failed)\b.* in [\d.]+ ?s|^\d+ passed\b.* in [\d.]+s$|^test result: (?:ok|FAILED)\."
-    r"|^\s*Tests:? +\d+ (?:passed|failed)|^Ran \d+ tests? |^(?:ok|FAIL)\s+\S+\s+[\d.]+s$|All tests passed!$"
-    r"|Some tests failed\.$|^\s*\d+ (?:pass|passing)\b",
+    r"|^\s*Tests:? +\d+ (?:passed|failed)|^Ran \d+ tests? |^(?:ok|FAIL)\s+\S+\s+(?:[\d.]+s|\(cached\))$"
+    r"|All tests passed!$|Some tests failed\.$|^\s*\d+ (?:pass|passing)\b",
     re.MULTILINE,
 )
 """Lines that only a test runner prints, whatever it was started by."""
@@ -119,7 +119,7 @@ def tests_of(command: str, call: ToolCall) -> str | None:
 def _has_run(parts: Sequence[str], place: int | None, ends: str) -> bool:
     """Whether tests were run, by the name of the command at `place` or by what was printed."""
     counts = [int(number) for number in _COUNTS.findall(ends)]
-    if not any(counts) and (counts or _NONE_RUN.search(ends)):
+    if not any(counts) and (counts or (_NONE_RUN.search(ends) and not _RUNNERS_END.search(ends))):
         return False
     if place is not None and not _DID_NOT_START.search(ends):
         return True
