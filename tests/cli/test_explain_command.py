@@ -187,7 +187,7 @@ class TestText:
 
     def test_what_was_recorded_is_labelled(self, wide: Kept) -> None:
         write(wide, a_request(costUSD=0.0123))
-        assert "recorded by the client in the line, not counted: $0.0123\n" in said(wide, "msg_x")
+        assert "recorded in the line by the client or a gateway, not counted: $0.0123\n" in said(wide, "msg_x")
 
     def test_a_session_is_told_by_model_agent_and_branch(self, kept: Kept) -> None:
         write(
