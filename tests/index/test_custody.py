@@ -298,7 +298,7 @@ def killed_at(step: int, work: Callable[[], object]) -> int:
 
     for name in ("write", "fsync", "replace", "unlink", "ftruncate"):
         setattr(os, name, deadly(getattr(os, name)))
-    for name in ("unindex", "settle", "_scrub"):
+    for name in ("drop_lines", "settle", "_scrub"):
         setattr(custody, name, deadly(getattr(custody, name)))
     try:
         work()

@@ -6,6 +6,8 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from reread.archive import Archive, UsageReport
 from reread.archive.filters import Filter
 from reread.archive.usage_report import GROUPINGS, UsageQuestion
@@ -39,9 +41,9 @@ def reports(lake: Path | str, wanted: Filter = EVERYTHING, zone: tzinfo = UTC) -
 
 
 def assert_same_usage(lake: Path | str, archive: Archive, wanted: Filter = EVERYTHING, zone: tzinfo = UTC) -> None:
-    """Every report is that of the archive, its accounting included."""
+    """Every report is that of the archive, its accounting included. What gateways billed only an archive says."""
     for by, report in reports(lake, wanted, zone).items():
-        assert report == archive.usage(by, wanted, zone), by
+        assert report == replace(archive.usage(by, wanted, zone), billed=None), by
 
 
 def everything(lake: Path | str) -> dict[str, list[str]]:
