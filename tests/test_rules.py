@@ -63,7 +63,7 @@ def test_a_source_distribution_has_every_file_of_the_source() -> None:
     listed = [f"{words[1]}/{words[2]}" for words in manifest if words[0] == "recursive-include"]
     packaged = [f"src/reread/{pattern}" for pattern in project["tool"]["setuptools"]["package-data"]["reread"]]
     sent = {path for pattern in ("src/reread/**/*.py", *packaged, *listed) for path in ROOT.glob(pattern)}
-    absent = {path for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"} - sent
+    absent = {path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts} - sent
     assert not absent, f"name them in pyproject.toml, or in MANIFEST.in if a wheel does not need them: {absent}"
 
 
