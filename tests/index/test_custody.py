@@ -296,11 +296,11 @@ def killed_at(step: int, work: Callable[[], object]) -> int:
 
         return call
 
-    for name in ("write", "fsync", "replace", "unlink", "ftruncate"):
-        setattr(os, name, deadly(getattr(os, name)))
-    for name in ("drop_lines", "settle", "_scrub"):
-        setattr(custody, name, deadly(getattr(custody, name)))
     try:
+        for name in ("write", "fsync", "replace", "unlink", "ftruncate"):
+            setattr(os, name, deadly(getattr(os, name)))
+        for name in ("drop_lines", "settle", "_scrub"):
+            setattr(custody, name, deadly(getattr(custody, name)))
         work()
     except BaseException:  # noqa: BLE001  the child must never return into pytest
         os._exit(1)
