@@ -61,6 +61,23 @@ def test_a_refusal_is_one_place_for_keys_and_on_the_map(claude: Path, tmp_path: 
         assert "m-twice" not in site.get(f"/s/{LONG}/map").text
 
 
+def test_a_run_of_retries_is_one_place_for_keys_as_it_is_one_on_the_page(claude: Path, tmp_path: Path) -> None:
+    down = {"error": {"status": 529, "formatted": "529 Overloaded"}, "retryInMs": 500, "maxRetries": 10}
+    a_session(
+        a_prompt("read it"),
+        *(a_system_line("api_error", uuid=f"again{attempt}", retryAttempt=attempt, **down) for attempt in range(1, 4)),
+        a_reply("It is read."),
+        a_system_line("api_error", uuid="later", retryAttempt=1, **down),
+        a_reply("And written."),
+        id=LONG,
+    ).write(claude / "projects")
+    with asking(tmp_path / "home", claude) as site:
+        stops = json.loads(site.get(f"/s/{LONG}/stops").text)["failure"]
+        assert [each["to"] for each in stops] == ["m-again1", "m-later"]
+        shown = {tag["id"] for tag in site.page(f"/s/{LONG}").of("aside") if tag.get("id")}
+        assert {each["to"] for each in stops} <= shown
+
+
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_every_page_of_the_menu_has_a_title_a_heading_and_the_keys(
     place: NavEntry, site: Asking, empty: Asking

@@ -130,7 +130,7 @@ class SessionBlocks:
 
     def steps(self, steps: Iterable[Step], depth: int = 0, agent: str | None = None) -> Iterator[StepBlock]:
         record, number = None, 0
-        for reason, run in groupby(steps, _stalled):
+        for reason, run in groupby(steps, stalled):
             if reason:
                 yield _retries(reason, [_notice_block(step, 0, agent) for step in run if isinstance(step, Notice)])
                 continue
@@ -248,7 +248,7 @@ def _notice_block(step: Notice, number: int, agent: str | None) -> NoticeBlock:
     )
 
 
-def _stalled(step: Step) -> str:
+def stalled(step: Step) -> str:
     """Why the client asks the API again; empty for other steps."""
     return reason_to_retry(step.record) if isinstance(step.record, ApiError) else ""
 

@@ -13,6 +13,7 @@ from zlib import crc32
 from markupsafe import Markup, escape
 from msgspec.structs import replace
 
+from reread.blocks.of_session import stalled
 from reread.features.edits.net import branch_usage
 from reread.sessions import Branch, Conversation, Notice, Prompt, Session, Step, Subagent, ToolCall, Turn
 from reread.views.html import parts
@@ -316,12 +317,13 @@ def _height(done: int, total: int) -> int:
 
 def _landmarks(turn: Turn) -> Iterator[tuple[Step, tuple[str, str] | None]]:
     """The steps, with what went wrong at each. A refusal counts once, although the client writes twice of it: the call
-    that was refused, and that the request was interrupted."""
-    before = None
+    that was refused, and that the request was interrupted. A run of retries counts once, as it is shown."""
+    before, reason = None, ""
     for step in turn.steps:
-        landmark = _landmark(step)
+        landmark, earlier, reason = _landmark(step), reason, stalled(step)
         is_repeated = isinstance(step, Notice) and landmark is not None and landmark[0] == "interrupted"
-        yield step, None if is_repeated and before in ("rejected", "interrupted") else landmark
+        is_again = (is_repeated and before in ("rejected", "interrupted")) or (reason and reason == earlier)
+        yield step, None if is_again else landmark
         before = landmark[0] if landmark is not None else None
 
 

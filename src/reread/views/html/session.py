@@ -229,7 +229,7 @@ class SessionParts:
     def _note(self, notice: NoticeBlock) -> parts.Note:
         is_rewind = notice.what == "rewound"
         return parts.Note(
-            anchor=self._anchors.take(notice.place.uuid) if not is_rewind else "",
+            anchor=self._anchors.take(notice.place.uuid),
             what=notice.what,
             label=notice.label,
             mark=NOTICE_LOOKS.get(notice.what, ("·", ""))[0],
