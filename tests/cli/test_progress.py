@@ -87,6 +87,14 @@ def test_a_pipe_gets_a_plain_line_every_five_seconds(clock: list[float]) -> None
     assert "\x1b" not in stream.getvalue()
 
 
+def test_the_first_phase_has_a_rate_when_its_first_part_is_done(clock: list[float]) -> None:
+    stream = io.StringIO()
+    shown = ProgressBar(stream)
+    clock[0] += 10
+    shown(Progress(20_000_000, 40_000_000, 0, 0, phase="reading"))
+    assert "reading: 20.0 MB of 40.0 MB, 2.0 MB/s" in stream.getvalue()
+
+
 def test_sessions_without_new_bytes_are_counted_themselves(clock: list[float]) -> None:
     stream = io.StringIO()
     shown = ProgressBar(stream)

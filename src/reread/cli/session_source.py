@@ -301,12 +301,13 @@ class ProgressBar:
         self._began = time.monotonic()
         self._next = self._began + (QUICK if self._is_terminal else PLAIN_EVERY)
         self._is_drawn = False
-        self._phase = ""
+        self._phase: str | None = None
 
     def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
-        if progress.phase != self._phase:  # a phase starts at zero and has its own rate
-            self._phase, self._began = progress.phase, now
+        if progress.phase != self._phase:  # a phase starts at zero and has its own rate; the first began with the bar
+            self._began = self._began if self._phase is None else now
+            self._phase = progress.phase
         if now < self._next:
             return
         self._show(progress, now - self._began)

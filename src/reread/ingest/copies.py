@@ -136,7 +136,7 @@ def without_copies(
     for each in owned:
         (settled if is_settled(each) else compared).append(each)
     shared = _shared_names(owners.ids_of(session) for session, _ in compared)
-    leaders: dict[str, list[Owned]] = {}
+    leaders: dict[str, list[dict[Role, SourceFile]]] = {}
     kept: list[Owned] = []
     copies: list[Owned] = []
     pairs: list[Pair] = []
@@ -144,13 +144,16 @@ def without_copies(
         ids = owners.ids_of(each[0])
         if is_kept(each, ids):
             copies.append(each)
-        elif found := _original_beside(own_files(*each), ids, leaders, begins_with):
+            continue
+        names = shared.intersection(ids)
+        here = by_role(own_files(*each)) if names else {}
+        if found := _original_beside(here, names, leaders, begins_with):
             copies.append(each)
             pairs += found
         else:
             kept.append(each)
-            for name in shared.intersection(ids):
-                leaders.setdefault(name, []).append(each)
+            for name in names:
+                leaders.setdefault(name, []).append(here)
     return _with_captures_of(copies, [*settled, *kept]), pairs
 
 
@@ -161,17 +164,13 @@ def _rank(is_preferred: Callable[[SourceFile], bool], each: Owned) -> tuple[int,
 
 
 def _original_beside(
-    files: Sequence[SourceFile],
+    here: Mapping[Role, SourceFile],
     names: Iterable[str],
-    leaders: Mapping[str, Sequence[Owned]],
+    leaders: Mapping[str, Sequence[Mapping[Role, SourceFile]]],
     begins_with: Callable[[SourceFile, SourceFile], bool],
 ) -> list[Pair]:
     """Each file of a session paired with the file of a larger session that contains it; empty if no session has all."""
-    if leaders.keys().isdisjoint(names):
-        return []
-    here = by_role(files)
-    for session, own in (each for name in sorted(names) for each in leaders.get(name, ())):
-        there = by_role(own_files(session, own))
+    for there in (each for name in sorted(names) for each in leaders.get(name, ())):
         if here.keys() <= there.keys() and all(begins_with(there[role], file) for role, file in here.items()):
             return [(file, there[role]) for role, file in here.items()]
     return []

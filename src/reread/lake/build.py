@@ -157,9 +157,9 @@ def _replace_rows(lake: DeltaLake, plan: LakePlan, done: Sequence[ShareDone]) ->
     """Replaces the rows of the files that were read; files that could not be read keep theirs. Gives the keys of the
     files whose rows were removed."""
     files = [file for each in done for file in each.files]
-    taken = {key for each in done for key in each.keys} | {key_of(each.file.path) for each in plan.copies}
+    taken = {key for each in done for key in each.keys} | {key_of(each.file.location) for each in plan.copies}
     stale = [row for row in plan.stale if row.key in taken]
-    unread = {job.key for job in plan.jobs if key_of(job.all[0].path) not in taken}
+    unread = {job.key for job in plan.jobs if key_of(job.all[0].location) not in taken}
     gone = {key: month for key, month in plan.stale_sessions.items() if key not in unread}
     removed = {row.key: row.month for row in stale}
     for table in SHARED:
@@ -182,7 +182,7 @@ def _remember_old(lake: DeltaLake, done: Sequence[ShareDone]) -> None:
 def _copy_row(copied: CopiedFile) -> dict[str, Any]:
     file = copied.file
     return {
-        "key": key_of(file.path),
+        "key": key_of(file.location),
         "session": "",
         "uri": uri_of(file.path),
         "kind": file.kind.value,

@@ -132,25 +132,25 @@ class _Reader(LakeReader):
         self._read_again = read_again
 
     def is_unchanged(self, file: sources.SourceFile) -> bool:
-        key = key_of(file.path)
+        key = key_of(file.location)
         row = self._known.get(key)
         is_same = row is not None and (row.size, row.mtime_ns) == (file.size, file.mtime_ns)
         return is_same and (not self._read_again or key in self.elsewhere)
 
     def is_taken(self, file: sources.SourceFile) -> bool:
-        return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of is None
+        return self.is_unchanged(file) and self._known[key_of(file.location)].copy_of is None
 
     def recorded_ids(self, file: sources.SourceFile) -> set[str]:
         if self.is_unchanged(file):
-            return set(self._known[key_of(file.path)].names)
+            return set(self._known[key_of(file.location)].names)
         if not is_remote(uri_of(file.path)):
             return loading.DISK.recorded_ids(file)  # reads only the first lines
         return super().recorded_ids(file)
 
     def begins_with(self, full: sources.SourceFile, other: sources.SourceFile) -> bool:
         if self.is_unchanged(full) and self.is_unchanged(other):
-            original = self._known[key_of(other.path)].copy_of
-            if original == key_of(full.path):
+            original = self._known[key_of(other.location)].copy_of
+            if original == key_of(full.location):
                 return True
             if original is None and self.is_taken(full):  # an earlier build found that it is not a copy
                 return False
@@ -158,15 +158,15 @@ class _Reader(LakeReader):
 
     def has(self, job: ShareJob) -> bool:
         """Whether the lake has all of a session's files as they are, in this session and not as copies."""
-        rows = (self._known[key_of(file.path)] for file in job.all if self.is_unchanged(file))
+        rows = (self._known[key_of(file.location)] for file in job.all if self.is_unchanged(file))
         return sum(row.session == job.key and row.copy_of is None for row in rows) == len(job.all)
 
     def has_copy(self, file: sources.SourceFile, original: sources.SourceFile) -> bool:
-        return self.is_unchanged(file) and self._known[key_of(file.path)].copy_of == key_of(original.path)
+        return self.is_unchanged(file) and self._known[key_of(file.location)].copy_of == key_of(original.location)
 
     def copy_of(self, file: sources.SourceFile, original: sources.SourceFile) -> CopiedFile:
         return CopiedFile(
-            file, key_of(original.path), sorted(self.recorded_ids(file)) if _is_conversation(file) else []
+            file, key_of(original.location), sorted(self.recorded_ids(file)) if _is_conversation(file) else []
         )
 
 
@@ -190,13 +190,13 @@ def make_plan(
 ) -> LakePlan:
     """Plans a build. Files that are in the lake but no longer listed are treated as if they were, so that a copy is
     recognised wherever its original came from. `read_again` reads everything listed, changed or not."""
-    there = {key_of(file.path): file for file in files if not forgotten.is_place(file)}
+    there = {key_of(file.location): file for file in files if not forgotten.is_place(file)}
     elsewhere = {key: row.as_listed for key, row in known.items() if key not in there}
     reader = _Reader(known, elsewhere, read_again=read_again)
     owned, owners = owned_sessions([*there.values(), *elsewhere.values()], reader)
     wanted = [each for each in owned if not forgotten.is_session(owners.ids_of(each[0]), (*each[0].all, *each[1]))]
     kept, pairs = without_copies(wanted, owners, reader.begins_with, is_preferred=reader.is_taken)
-    listed = there.keys() | {key_of(original.path) for file, original in pairs if key_of(file.path) in there}
+    listed = there.keys() | {key_of(original.location) for file, original in pairs if key_of(file.location) in there}
     jobs = [ShareJob(key=_key(each), files=each, orphans=own, foreign=owners.foreign(each)) for each, own in kept]
     copies = [reader.copy_of(*pair) for pair in pairs if not reader.has_copy(*pair)]
     done = [job for job in jobs if reader.has(job)]
@@ -205,7 +205,7 @@ def make_plan(
         [_present(job, elsewhere) for job in jobs if not reader.has(job)],
         {job.key for job in done},
         copies,
-        unchanged=sum(any(key_of(file.path) in listed for file in job.all) for job in done),
+        unchanged=sum(any(key_of(file.location) in listed for file in job.all) for job in done),
         bytes_read=reader.bytes_read,
     )
 
@@ -220,7 +220,7 @@ def _replacing(
     bytes_read: int,
 ) -> LakePlan:
     """The plan of these jobs, with the rows that they and new copies replace; those of sessions in `done` stay."""
-    touched = {key_of(file.path) for job in jobs for file in job.all} | {key_of(each.file.path) for each in copies}
+    touched = {key_of(file.location) for job in jobs for file in job.all} | {key_of(each.file.location) for each in copies}
     stale = [known[key] for key in sorted(touched & known.keys())]
     replaced = ({row.session for row in stale} - set(done)) | {job.key for job in jobs}
     return LakePlan(
@@ -236,7 +236,7 @@ def _replacing(
 
 def _present(job: ShareJob, elsewhere: Collection[str]) -> ShareJob:
     """The job without files that no longer exist; their rows stay in the lake."""
-    gone = {file.path for file in job.all if key_of(file.path) in elsewhere and not is_there(file.path)}
+    gone = {file.path for file in job.all if key_of(file.location) in elsewhere and not is_there(file.path)}
     if not gone:
         return job
     files = job.files

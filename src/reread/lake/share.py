@@ -209,7 +209,7 @@ def _file(
 ) -> Row:
     has_ids = file.kind in (sources.FileKind.TRANSCRIPT, sources.FileKind.SUBAGENT)
     return {
-        "key": key_of(file.path),
+        "key": key_of(file.location),
         "uri": uri_of(file.path),
         "kind": file.kind.value,
         "agent": file.agent,
@@ -235,7 +235,7 @@ def _requests(
     times = [each.time for each in rows.responses if each.time is not None]
     contexts = [{**_named(msgspec.structs.asdict(each), options), "context": _digest(each)} for each in rows.contexts]
     ours = {
-        "file": key_of(file.path),
+        "file": key_of(file.location),
         "head": head_of(content),
         "began": min(times, default=None),
         "ended": max(times, default=None),
@@ -252,7 +252,7 @@ def _digest(context: row_types.RequestContext) -> str:
 
 def _calls(rows: row_types.FileRows) -> Iterator[Row]:
     for each in rows.calls:
-        yield {"file": key_of(Path(rows.file)), **msgspec.structs.asdict(each)}
+        yield {"file": key_of(rows.file), **msgspec.structs.asdict(each)}
 
 
 def _redactor(options: ShareOptions) -> secrets.Redactor | None:
@@ -274,7 +274,7 @@ def _title_and_texts(
         session = secrets.redacted_session(session, redactor)
         outputs = {file: redactor.redact(text) for file, text in outputs.items()}
     rows = [
-        {**msgspec.structs.asdict(text), "file": key_of(file.path), "position": text.offset}
+        {**msgspec.structs.asdict(text), "file": key_of(file.location), "position": text.offset}
         for file in job.all
         for text in row_types.file_texts(session, file, outputs.get(file))
     ]

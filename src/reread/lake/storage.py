@@ -39,9 +39,10 @@ def _is_remote_path(path: Path) -> bool:
     return bool(path.parts) and path.parts[0] in _PARTS
 
 
-def key_of(path: Path) -> str:
-    """The key of a file, made from its place, so that it is the same in every build."""
-    return file_key("lake", uri_of(path))
+@lru_cache(maxsize=100_000)
+def key_of(location: str) -> str:
+    """The key of a file, made from its place in a listing, so that it is the same in every build."""
+    return file_key("lake", uri_of(Path(location)))
 
 
 def lake_uri(text: str) -> str:
@@ -116,17 +117,17 @@ class LakeReader(loading.ContentReader):
     """Reads whole source files, local or remote, and keeps those of the present session in memory."""
 
     def __init__(self) -> None:
-        self._held: dict[Path, bytes] = {}
-        self._heads: dict[Path, bytes] = {}
+        self._held: dict[str, bytes] = {}
+        self._heads: dict[str, bytes] = {}
         self.bytes_read = 0
 
     def content(self, file: sources.SourceFile) -> bytes:
         """The file up to the size it had when it was listed; what was added since then is read by the next build."""
-        if file.path not in self._held:
+        if file.location not in self._held:
             raw = _read(file.path, file.size)
             self.bytes_read += len(raw)
-            self._held[file.path] = raw
-        return self._held[file.path]
+            self._held[file.location] = raw
+        return self._held[file.location]
 
     def forget(self) -> None:
         self._held.clear()
@@ -162,9 +163,9 @@ class LakeReader(loading.ContentReader):
     def _head(self, file: sources.SourceFile) -> bytes:
         """The beginning of a file, kept in memory: files of the same name are all compared with each other, and most
         differ in their first line."""
-        if file.path not in self._heads:
-            self._heads[file.path] = self._beginning(file)[:_HEAD]
-        return self._heads[file.path]
+        if file.location not in self._heads:
+            self._heads[file.location] = self._beginning(file)[:_HEAD]
+        return self._heads[file.location]
 
     def _beginning(self, file: sources.SourceFile) -> bytes:
         with _stream(file.path) as stream:
@@ -174,16 +175,16 @@ class LakeReader(loading.ContentReader):
 
     def recorded_ids(self, file: sources.SourceFile) -> set[str]:
         """The session ids in the first records of a file, of which no more than the beginning is read."""
-        if file.path in self._held or not _is_remote_path(file.path):
+        if file.location in self._held or not _is_remote_path(file.path):
             return super().recorded_ids(file)
         try:
             raw = self._beginning(file)
         except OSError:  # reading the whole file will report it
             return set()
-        self._heads[file.path] = raw[:_HEAD]
-        self._held[file.path] = raw[: raw.rfind(b"\n") + 1] if len(raw) < file.size else raw
+        self._heads[file.location] = raw[:_HEAD]
+        self._held[file.location] = raw[: raw.rfind(b"\n") + 1] if len(raw) < file.size else raw
         found = super().recorded_ids(file)
-        del self._held[file.path]
+        del self._held[file.location]
         return found
 
 
