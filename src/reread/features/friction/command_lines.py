@@ -16,6 +16,7 @@ _BEFORE_PROGRAM = lazy.pattern(
     | \#[^\n]*\n | \\\n
     | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
     | timeout\s+(?:-\S+\s+)*\S+\s+
+    | (?:for\s[^;\n]*|while\s+(?:read|true|:)\b[^;\n]*)[;\n]\s*do\s+   # what a loop does
     | \(\s*)""",
     re.VERBOSE,
 )
