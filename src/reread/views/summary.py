@@ -22,6 +22,8 @@ _MOST = 20
 """How many entries of a list are shown; the rest is only counted."""
 _LINE = 160
 _ANSWER = 600
+_LEAST = 40
+"""Characters of a reply's last line: less says nothing."""
 _LAST_TESTS = 3
 
 
@@ -274,7 +276,16 @@ def _outcome(summary: SessionSummary) -> list[str]:
         "interrupted" if summary.is_interrupted else "",
     ]
     listed = joined(facts, ", ")
-    return [line for line in (shorten(summary.outcome, _ANSWER), listed) if line]
+    return [*_laid_out(summary.outcome), *([listed] if listed else [])]
+
+
+def _laid_out(text: str) -> Iterator[str]:
+    """The lines of a reply, as many as are read at a glance."""
+    room = _ANSWER
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if room > 0 and not line.startswith("```"):
+            yield shorten(line, max(room, _LEAST))
+            room -= len(line)
 
 
 def _front_matter(summary: SessionSummary, view: View) -> Document:

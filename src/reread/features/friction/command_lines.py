@@ -11,7 +11,8 @@ from reread.features.edits.shell import without_heredocs
 from reread.features.word_tables import table
 
 _BEFORE_PROGRAM = lazy.pattern(
-    r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;)\s*   # cd somewhere &&
+    r"""\s*(?:(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|\S+)\s*(?:&&|;|\n)\s*   # cd somewhere &&
+    | echo\s+(?:"[^"]*"|'[^']*'|[^\s"'|>&;])+\s*(?:&&|;|\n)\s*(?=\S)   # a heading
     | [A-Za-z_]\w*=(?:"[^"]*"|'[^']*'|(?:\$\([^()]*\)|[^\s;&])*)(?:\s*(?:&&|;)\s*|\s+)   # NAME=value
     | \#[^\n]*\n | \\\n
     | (?:sudo|time|nohup|command|exec|env)\s+(?=[\w./])
