@@ -220,8 +220,8 @@ def _replacing(
     bytes_read: int,
 ) -> LakePlan:
     """The plan of these jobs, with the rows that they and new copies replace; those of sessions in `done` stay."""
-    touched = {key_of(file.location) for job in jobs for file in job.all} | {key_of(each.file.location) for each in copies}
-    stale = [known[key] for key in sorted(touched & known.keys())]
+    files = [*(file for job in jobs for file in job.all), *(each.file for each in copies)]
+    stale = [known[key] for key in sorted({key_of(file.location) for file in files} & known.keys())]
     replaced = ({row.session for row in stale} - set(done)) | {job.key for job in jobs}
     return LakePlan(
         jobs=jobs,

@@ -215,7 +215,8 @@ def _tests(run: RanTests) -> str:
 
 
 def _decided(summary: SessionSummary) -> list[str]:
-    answers = [f"{each.question} → {each.answer or each.note or each.status}" for each in summary.decisions]
+    told = ((each.question, each.answer or each.note) for each in summary.decisions)
+    answers = [f"{question} → {answer}" for question, answer in told if answer]
     return [*answers, *(f"plan approved: {shorten(plan, _LINE)}" for plan in summary.plans)]
 
 
