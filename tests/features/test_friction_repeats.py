@@ -228,7 +228,7 @@ def test_a_list_or_a_piece_of_code_is_no_manual_step() -> None:
         ("CACHE=$(go env GOMODCACHE) && grep -A 3 x", "grep"),
         ("git -C ../lib commit -m x", "git commit"),
         ("# make it\ncargo build", "cargo build"),
-        ("cd app\necho \"== tests ==\" && cargo test", "cargo test"),
+        ('cd app\necho "== tests ==" && cargo test', "cargo test"),
         ("echo done > log; make", "echo"),
         ("for each in b23b06a 88a6969; do git show $each; done", "git show"),
         ("cd app && while read name\ndo curl $name; done < names", "curl"),
