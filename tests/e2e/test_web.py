@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from e2e.browsing import Opened, findings, needs_chromium
+from reread.archive import Archive
 from reread.testing import (
     Entry,
     a_prompt,
@@ -21,7 +23,7 @@ from reread.testing import (
     a_tool_result,
 )
 from troubled import ONE, RULE, THREE, TWO, troubled, write
-from web.serving import until
+from web.serving import Served, until
 
 pytestmark = [pytest.mark.e2e, needs_chromium]
 
@@ -78,6 +80,16 @@ def write_sessions(claude: Path) -> None:
     for name, day in ((ONE, "2026-02-03"), (TWO, "2026-03-03"), (THREE, "2026-04-07")):
         more = [*turns[:240], *late, a_prompt("thanks"), a_reply("Done.")] if name == ONE else []
         write(troubled(name, *more), claude / "projects", day)
+
+
+@pytest.fixture
+def unmarked(place: tuple[Served, Path]) -> Iterator[None]:
+    """What a test marks is gone after it: the tests of a server run in any order."""
+    yield
+    with Archive(place[1].parent / "home") as archive:
+        for session, mark in archive.marks.all().items():
+            archive.marks.set(session, starred=False, hidden=False, untags=mark.tags, note="", title="")
+        assert not archive.marks.all()
 
 
 @pytest.mark.parametrize("opened", [{"storage_state": None}], indirect=True, ids=["a new browser"])
@@ -450,6 +462,7 @@ def test_two_branches_are_compared_side_by_side(opened: Opened) -> None:
     expect(page.locator("#content")).to_contain_text("Both sides are the same branch.")
 
 
+@pytest.mark.usefixtures("unmarked")
 def test_a_note_that_is_begun_stays_while_one_tags_and_stars(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     page.get_by_text("Tag, rename, note, hide").click()
@@ -468,6 +481,7 @@ def test_a_note_that_is_begun_stays_while_one_tags_and_stars(opened: Opened) -> 
     expect(page.locator(".marks button[name=starred]")).to_be_focused()
 
 
+@pytest.mark.usefixtures("unmarked")
 def test_the_way_back_to_a_list_shows_what_was_noted_meanwhile(opened: Opened) -> None:
     page = opened.go("/sessions")
     row = page.locator(f".list a.row[href='/s/{LONG}']")
@@ -484,6 +498,7 @@ def test_the_way_back_to_a_list_shows_what_was_noted_meanwhile(opened: Opened) -
     expect(page.locator(".marks button[name=starred]")).to_have_text("☆ Star")
 
 
+@pytest.mark.usefixtures("unmarked")
 def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
     page.get_by_text("Tag, rename, note, hide").click()
@@ -512,6 +527,7 @@ def test_a_session_is_renamed_noted_tagged_and_starred_where_one_reads(opened: O
     expect(page.locator("h1")).to_have_text("A long talk")
 
 
+@pytest.mark.usefixtures("unmarked")
 def test_several_sessions_are_selected_with_keys_and_marked_at_once(opened: Opened) -> None:
     page = opened.go("/sessions")
     expect(page.locator(".bulk")).to_be_hidden()
@@ -723,6 +739,7 @@ def test_without_script_pages_can_be_read_and_say_what_they_cannot_do(opened: Op
     expect(page.get_by_text("Adding up projects")).to_be_hidden()
 
 
+@pytest.mark.usefixtures("unmarked")
 @pytest.mark.parametrize("opened", [{"java_script_enabled": False}], indirect=True)
 def test_without_script_a_change_asks_for_the_token_and_is_then_made(opened: Opened) -> None:
     page = opened.go(f"/s/{LONG}")
@@ -741,6 +758,7 @@ def test_without_script_a_change_asks_for_the_token_and_is_then_made(opened: Ope
     assert refused
 
 
+@pytest.mark.usefixtures("unmarked")
 def test_a_form_that_is_sent_before_the_scripts_are_there_is_sent_again_with_the_key(opened: Opened) -> None:
     page = opened.page
     page.route("**/static/web.js", lambda route: route.abort())
