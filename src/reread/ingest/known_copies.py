@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from reread.sources.find import Role
 else:  # not needed for a session that only grew
     lazy.bind(globals())
+
+_HEAD = 1 << 12
 
 
 class Overlap(Enum):
@@ -82,6 +85,7 @@ class KnownCopies:
         self._source_of = source_of
         self._paths = {os.path.normcase(row.location) for row in known}
         self._places = other_places.places_on(connection, machine) if read.has_places(connection) else {}
+        self._head = cache(_head_of)
         self._is_empty = connection.execute("SELECT 1 FROM session LIMIT 1").fetchone() is None
         self.changes = CopyChanges()
         self.unchanged = 0
@@ -90,7 +94,7 @@ class KnownCopies:
 
     def sessions_to_read(self, owned: Sequence[Owned], owners: IdOwners) -> list[Owned]:
         """The sessions that are no copies."""
-        kept, pairs = without_copies(owned, owners, _begins_with, is_settled=self._is_known, is_kept=self._is_kept)
+        kept, pairs = without_copies(owned, owners, self._begins_with, is_settled=self._is_known, is_kept=self._is_kept)
         self.changes.found += [CopyPath(file, original.path, self._machine) for file, original in pairs]
         if self._places:
             files = (file for each in kept if not self._is_known(each) for file in own_files(*each))
@@ -104,6 +108,13 @@ class KnownCopies:
             for path, place in self._places.items()
             if place.present and str(path) not in self._source_of and not os.path.lexists(path)
         ]
+
+    def _begins_with(self, full: SourceFile, other: SourceFile) -> bool:
+        """Files of one name are all compared with each other, and most differ in their first line."""
+        if other.size > full.size or not self._head(full.location).startswith(self._head(other.location)):
+            return False
+        found = other_places.compared(other.path, full.path)
+        return found is not None and found <= 0
 
     def _is_known(self, each: Owned) -> bool:
         files = own_files(*each)
@@ -189,9 +200,12 @@ class KnownCopies:
         return other_places.compared_with_kept(path, pieces, self._safe)
 
 
-def _begins_with(full: SourceFile, other: SourceFile) -> bool:
-    found = other_places.compared(other.path, full.path) if other.size <= full.size else None
-    return found is not None and found <= 0
+def _head_of(location: str) -> bytes:
+    try:
+        with open(location, "rb") as file:  # noqa: PTH123  without a path of its own for every file
+            return file.read(_HEAD)
+    except OSError:  # reading it for its lines will report it
+        return b""
 
 
 def _is_left(role: Role, here: Mapping[Role, SourceFile], original: Original) -> bool:
