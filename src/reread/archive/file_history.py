@@ -45,6 +45,7 @@ from reread.index.safe_reader import SafeReader
 from reread.index.sessions import StoredSession, sessions
 from reread.loading import read_unharmed, trunks_of
 from reread.records import Record, Spoken, ToolUse, decode
+from reread.records.json_parts import object_of
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
 from reread.sessions.calls import call_identity, given_id
@@ -236,7 +237,7 @@ class FileIndex:
         for match in chosen.loaded(self._matches(words, chosen)):
             record = self._record(match.file, match)
             for call in _calls_in(record):
-                command = call.input.get("command") if isinstance(call.input, dict) else None
+                command = object_of(call.input).get("command")
                 if call.name != _SHELL or not isinstance(command, str) or call.id is None:
                     continue
                 status = status_of_call(self._connection, match.file, match.offset, call.id) or "missing"

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from reread.marks import NO_MARK, Mark
 from reread.records import Record
+from reread.records.json_parts import list_of, object_of, objects_in
 from reread.sessions import CallStatus, Speaker, Tokens, ToolPermission
 from reread.sessions.calls import message_of
 from reread.sessions.captured import Withdrawal
@@ -179,8 +180,7 @@ class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     @cached_property
     def result(self) -> Mapping[str, Any]:
         """The structured result that the client stores next to the text; empty if there is none."""
-        found = self.read_result()
-        return found if isinstance(found, dict) else {}
+        return object_of(self.read_result())
 
     @property
     def whole(self) -> str:
@@ -190,8 +190,7 @@ class OutputBlock(ShownBlock, frozen=True, kw_only=True, dict=True, gc=True):
     @property
     def answers(self) -> Mapping[str, Any]:
         """What the person chose, by question."""
-        given = self.result.get("answers") if self.name == "AskUserQuestion" else None
-        return given if isinstance(given, dict) else {}
+        return object_of(self.result.get("answers")) if self.name == "AskUserQuestion" else {}
 
 
 class DiffBlock(Struct, frozen=True, kw_only=True):
@@ -334,21 +333,18 @@ class TurnBlocks(Struct, frozen=True, kw_only=True):
 
 def path_of(tool_input: object) -> str:
     """The path in a tool's input; empty if it has none."""
-    fields = tool_input if isinstance(tool_input, dict) else {}
+    fields = object_of(tool_input)
     return next((fields[key] for key in _PATHS if isinstance(fields.get(key), str)), "")
 
 
 def questions_in(tool_input: Any, answers: Mapping[str, Any]) -> Iterator[AskedQuestion]:
     """The questions in an input of AskUserQuestion; those that are not objects are skipped."""
-    found = tool_input.get("questions") if isinstance(tool_input, dict) else None
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, dict):
-            yield _question(each, str(answers.get(str(each.get("question")), "")))
+    for each in objects_in(object_of(tool_input).get("questions")):
+        yield _question(each, str(answers.get(str(each.get("question")), "")))
 
 
 def _question(question: Mapping[str, Any], answer: str) -> AskedQuestion:
-    offered = question.get("options")
-    options = [_option(each, answer) for each in offered] if isinstance(offered, list) else []
+    options = [_option(each, answer) for each in list_of(question.get("options"))]
     return AskedQuestion(
         text=str(question.get("question") or ""),
         header=str(question.get("header") or ""),

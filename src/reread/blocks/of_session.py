@@ -176,7 +176,7 @@ class SessionBlocks:
 
     def agent(self, agent: Subagent, depth: int = 1) -> AgentBlock:
         self.shown_agents.add(agent.id)
-        tool_input = agent.call.input if agent.call is not None and isinstance(agent.call.input, dict) else {}
+        tool_input = agent.call.fields if agent.call is not None else {}
         return AgentBlock(
             key=f"agent {agent.id}",
             place=BlockPlace(agent=_name(agent)),

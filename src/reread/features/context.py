@@ -23,6 +23,7 @@ from reread.records.attachments import (
     NestedMemory,
     SkillListing,
 )
+from reread.records.json_parts import object_of, objects_in
 from reread.records.state import ApiRequestShape
 from reread.records.system import CompactBoundary, CompactMetadata, LocalCommand
 from reread.sessions import CallStatus, Conversation, Notice, Request, Said, Session, Speaker, ToolCall, split_tool_name
@@ -81,16 +82,16 @@ def compositions_of(session: Session) -> list[ContextComposition]:
 
 
 def _counted(usage: Mapping[str, Any], time: datetime | None) -> ContextComposition:
-    skills = _field(usage, "skills")
+    skills, tools = _field(usage, "skills"), objects_in(_field(usage, "mcp_tools"))
     listed = _field(skills, "skill_frontmatter") if isinstance(skills, dict) else skills
     details = [
         *_parts(MEMORY, _field(usage, "memory_files"), "path"),
-        *_parts(MCP, [each for each in _list(_field(usage, "mcp_tools")) if each.get("isLoaded") is not False], "name"),
+        *_parts(MCP, [each for each in tools if each.get("isLoaded") is not False], "name"),
         *_parts(AGENT, _field(usage, "agents"), "agent_type"),
         *_parts(SKILL, listed, "name"),
     ]
     known = {part.kind for part in details}
-    for each in _list(_field(usage, "categories")):
+    for each in objects_in(_field(usage, "categories")):
         kind = _CATEGORIES.get(str(each.get("name")).lower(), SYSTEM)
         is_used = each.get("kind", "used") == "used" and each.get("isDeferred") is not True
         if is_used and kind not in known and str(each.get("name")).lower() not in _NOT_USED:
@@ -117,7 +118,7 @@ _NOT_USED = frozenset({"free space", "autocompact buffer", "compact buffer"})
 
 
 def _parts(kind: str, items: object, name: str) -> Iterator[ContextPart]:
-    for each in _list(items):
+    for each in objects_in(items):
         if (named := _field(each, name)) and (tokens := _number(each.get("tokens"))):
             yield ContextPart(kind, str(named), tokens)
 
@@ -129,10 +130,6 @@ def _sorted(parts: Sequence[ContextPart]) -> tuple[ContextPart, ...]:
 def _field(value: Mapping[str, Any], name: str) -> Any:
     """A field in either of the client's spellings."""
     return value.get(name, value.get(_HUMP.sub(lambda found: found[1].upper(), name)))
-
-
-def _list(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _number(value: object) -> int:
@@ -216,10 +213,10 @@ def _tool(name: str) -> tuple[str, str]:
 
 
 def _shape(record: ApiRequestShape) -> Listed:
-    shape = parse_or_none(record.shape)
-    for each in _list(shape.get("tools")) if isinstance(shape, dict) else ():
+    shape = object_of(parse_or_none(record.shape))
+    for each in objects_in(shape.get("tools")):
         yield *_tool(str(each.get("name"))), f"{each.get('description')}{each.get('input_schema')}"
-    for each in _list(shape.get("system")) if isinstance(shape, dict) else ():
+    for each in objects_in(shape.get("system")):
         yield SYSTEM, "system prompt", str(each.get("text"))
 
 
@@ -340,7 +337,7 @@ def _until_work(after: Sequence[tuple[int, ToolCall]]) -> list[ToolCall]:
 def _name_of(call: ToolCall) -> tuple[str, str] | None:
     """What a call looks up or runs, by which it is known again."""
     if call.name in _SHELLS:
-        command = call.input.get("command") if isinstance(call.input, dict) else None
+        command = call.fields.get("command")
         return ("command", re.sub(r"\s+", " ", str(command)).strip()) if command else None
     return next((("file", path) for path in paths_of(call)), None)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from reread.records.json_parts import text_or_none
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,8 +53,7 @@ def recoveries(session: Session) -> Iterator[tuple[str, str]]:
 
 
 def command_of(call: ToolCall) -> str:
-    given = call.input.get("command") if isinstance(call.input, dict) else None
-    return " ".join(given.split()) if isinstance(given, str) else ""
+    return " ".join((text_or_none(call.fields.get("command")) or "").split())
 
 
 def _remedy(calls: Sequence[ToolCall], has_worked: Sequence[bool]) -> str | None:

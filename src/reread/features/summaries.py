@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from reread.features.edits.net import FileDiff, SessionEdits
 from reread.records import AiTitle, CustomTitle
+from reread.records.json_parts import objects_in
 from reread.records.state import PrLink
 from reread.sessions import CallStatus, Prompt, Said, Session, Speaker, Thought, ToolCall, Turn
 from reread.sessions.titles import NO_TITLE
@@ -499,7 +500,7 @@ def _counts_in(output: str) -> str:
 
 def _plans(session: Session) -> Iterator[str]:
     for call in session.tool_calls:
-        plan = call.input.get("plan") if call.name == "ExitPlanMode" and isinstance(call.input, dict) else None
+        plan = call.fields.get("plan") if call.name == "ExitPlanMode" else None
         if isinstance(plan, str) and plan.strip() and call.status is CallStatus.OK:
             yield plan.strip().partition("\n")[0].strip("#* ")
 
@@ -576,18 +577,16 @@ def _pull_requests(session: Session) -> Iterator[str]:
 
 def _todos(session: Session) -> list[dict[str, Any]]:
     """The list of todos as last written, then the tasks that clients have had instead of it since 2.1."""
-    written: list[Any] = []
+    written: list[dict[str, Any]] = []
     tasks: dict[str, dict[str, Any]] = {}
     for call in session.tool_calls:
-        tool_input = call.input if isinstance(call.input, dict) else {}
-        if call.name == "TodoWrite" and isinstance(tool_input.get("todos"), list):
-            written = tool_input["todos"]
+        if call.name == "TodoWrite" and isinstance(call.fields.get("todos"), list):
+            written = objects_in(call.fields["todos"])
         elif call.name == "TaskCreate" and (number := _task_number(call)) is not None:
-            tasks[number] = {"subject": tool_input.get("subject"), "status": "pending"}
+            tasks[number] = {"subject": call.fields.get("subject"), "status": "pending"}
         elif call.name == "TaskUpdate" and call.status is CallStatus.OK:
-            tasks.get(str(tool_input.get("taskId")), {}).update(tool_input)
-    known = [*written, *tasks.values()]
-    return [todo for todo in known if isinstance(todo, dict) and todo.get("status") != "deleted"]
+            tasks.get(str(call.fields.get("taskId")), {}).update(call.fields)
+    return [todo for todo in (*written, *tasks.values()) if todo.get("status") != "deleted"]
 
 
 _TASK_NUMBER = re.compile(r"Task #(\w+) created")

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from reread import lazy
 from reread.records import User
+from reread.records.json_parts import list_of, object_of, objects_in
 from reread.sessions import CallStatus, Conversation, ToolCall, split_tool_name
 
 _PATH_KEYS = ("file_path", "notebook_path", "path")
@@ -32,12 +33,8 @@ def paths_of(call: ToolCall) -> list[str]:
     try:
         paths = _decode(call.block.raw_input)
     except (msgspec.DecodeError, UnicodeDecodeError):  # not an object, or values of unexpected types
-        tool_input = call.input
-        return (
-            [tool_input[key] for key in _PATH_KEYS if isinstance(tool_input.get(key), str)]
-            if isinstance(tool_input, dict)
-            else []
-        )
+        named = (call.fields.get(key) for key in _PATH_KEYS)
+        return [path for path in named if isinstance(path, str)]
     return [path for path in (paths.file_path, paths.notebook_path, paths.path) if path is not None]
 
 
@@ -147,10 +144,9 @@ def decisions_of(conversation: Conversation, session: str, agent: str | None = N
 
 def decisions_in(call: ToolCall, session: str, project: str | None, agent: str | None) -> Iterator[Decision]:
     """The questions of one call."""
-    tool_input = call.input if isinstance(call.input, dict) else {}
     twin = twin_of(call)
     answers = _answers(call, twin)
-    for question in _objects(twin.get("questions") or tool_input.get("questions")):
+    for question in objects_in(twin.get("questions") or call.fields.get("questions")):
         text = str(question.get("question") or "")
         answer = answers.get(text)
         yield Decision(
@@ -192,9 +188,7 @@ def _unquoted(text: str) -> str:
 
 
 def _note(call: ToolCall, twin: dict[str, Any], question: str) -> str:
-    annotations = twin.get("annotations")
-    about = annotations.get(question) if isinstance(annotations, dict) else None
-    notes = about.get("notes") if isinstance(about, dict) else None
+    notes = object_of(object_of(twin.get("annotations")).get(question)).get("notes")
     if isinstance(notes, str):
         return notes
     feedback = _feedback(call)
@@ -215,15 +209,11 @@ def _is_canned(text: str) -> bool:
 
 
 def _options(value: Any) -> Iterator[Option]:
-    for option in value if isinstance(value, list) else ():
+    for option in list_of(value):
         if isinstance(option, dict):
             yield Option(str(option.get("label") or ""), str(option.get("description") or ""))
         elif isinstance(option, str):
             yield Option(option)
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def chosen(answer: str, labels: list[str]) -> list[str]:

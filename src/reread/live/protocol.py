@@ -54,6 +54,7 @@ from reread.records.frames import (
     decode_api_event,
     question_of,
 )
+from reread.records.json_parts import list_of, object_of, text_or_none
 from reread.records.system import SYSTEM_SUBTYPES, BackgroundTasksChanged, StatusLineRecord
 from reread.sessions import SessionBuilder, Speaker, kind_of
 from reread.sessions.captured import ToolPermission
@@ -136,10 +137,9 @@ class Questions:
         permission = self.open.pop(answer.request_id or "", None) if answer is not None else None
         if answer is None or permission is None:
             return None
-        given = answer.response if isinstance(answer.response, dict) else {}
+        given = object_of(answer.response)
         is_allowed = given.get("behavior") == "allow"
-        updated, rules = given.get("updatedInput"), given.get("updatedPermissions")
-        message = given.get("message")
+        updated = given.get("updatedInput")
         is_edited = is_allowed and updated is not None and updated != permission.input
         return PermissionAnswered(
             session=permission.session,
@@ -148,11 +148,11 @@ class Questions:
             decision="error" if answer.subtype != "success" else "allow" if is_allowed else "deny",
             tool=permission.tool,
             id=permission.id,
-            message=message if message and isinstance(message, str) else answer.error,
+            message=text_or_none(given.get("message")) or answer.error,
             is_edited=is_edited,
             edited_input=updated if is_edited else None,
-            remembered=tuple(rules) if isinstance(rules, list) else (),
-            rule=rule if is_allowed and isinstance(rule := given.get("rule"), str) else None,
+            remembered=tuple(list_of(given.get("updatedPermissions"))),
+            rule=text_or_none(given.get("rule")) if is_allowed else None,
         )
 
 
@@ -181,18 +181,17 @@ class PlanTrail:
         if name == PLAN_TOOL and isinstance(given.get("plan"), str):
             self._calls[call] = given["plan"]
         elif name in ("Write", "Edit", "MultiEdit") and isinstance(path, str) and _is_plan_file(path):
-            self._files[call] = path, content if isinstance(content, str) else None
+            self._files[call] = path, text_or_none(content)
 
     def completed(self, permission: Permission) -> Permission:
         """The request with its plan: from its own input, else the file as it is now, the calls, or the last reply."""
-        given = permission.input if isinstance(permission.input, dict) else {}
+        given = object_of(permission.input)
         path, written = next(reversed(self._files.values()), (None, None))
-        told = given.get("planFilePath")
-        path = told if isinstance(told, str) else path
-        own = given.get("plan")
-        read = self._read_file(path) if path is not None and not isinstance(own, str) else None
+        told, own = text_or_none(given.get("planFilePath")), text_or_none(given.get("plan"))
+        path = path if told is None else told
+        read = self._read_file(path) if path is not None and own is None else None
         found = (own, read, self._calls.get(permission.id), written, self._said)
-        plan = next((each for each in found if isinstance(each, str) and each.strip()), None)
+        plan = next((each for each in found if each and each.strip()), None)
         return replace(permission, plan=plan, plan_file=path)
 
 
@@ -427,8 +426,7 @@ class Stream:
             self._builder.add_final(message.id, event.usage, reason)
 
     def _stopped(self, thread: _Thread, frame: StreamEvent) -> Iterator[Event]:
-        abandoned = parse_or_none(frame.abandoned_blocks)
-        first = abandoned.get("from_block_index") if isinstance(abandoned, dict) else None
+        first = object_of(parse_or_none(frame.abandoned_blocks)).get("from_block_index")
         yield from thread.withdraw("error", first if isinstance(first, int) else 0)
 
     def _assistant(self, frame: Assistant) -> Iterator[Event]:
@@ -468,7 +466,6 @@ class Stream:
             return
         results = [block for block in frame.blocks if isinstance(block, ToolResult)]
         for block in results:
-            content = block.content if isinstance(block.content, list) else []
             came = events.ToolResult(
                 **where,
                 id=block.tool_use_id,
@@ -476,7 +473,7 @@ class Stream:
                 is_error=bool(block.is_error),
                 uuid=frame.uuid,
                 result=frame.tool_use_result if len(results) == 1 else None,  # it is that of one of them
-                images=sum(isinstance(part, Image) for part in content),
+                images=sum(isinstance(part, Image) for part in list_of(block.content)),
                 record=frame,
             )
             self._questions.plans.saw(came)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from reread.errors import BadInput
+from reread.records.json_parts import object_of
 
 from .events import Permission
 
@@ -52,7 +53,7 @@ class AllowRule(Struct, frozen=True):
         """Whether it lets a call through that runs in a folder. Questions and plans are always a person's."""
         if permission.is_question or permission.is_plan or not self._is_about(permission.tool):
             return False
-        given = permission.input if isinstance(permission.input, dict) else {}
+        given = object_of(permission.input)
         if self.content is None:
             return True
         if self.tool == "Bash":

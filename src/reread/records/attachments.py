@@ -10,6 +10,7 @@ from msgspec import Raw, Struct, defstruct, field
 from .base import Number, Record
 from .content import Content, text_of
 from .conversation import Origin
+from .json_parts import object_of, objects_in, text_or_none
 from .lenient import ABSENT, UNKNOWN_TAG, Timestamp, parse_or_none, tagged
 
 
@@ -69,8 +70,7 @@ class HookBlockingError(_Hook, tag="hook_blocking_error", frozen=True):
     def message(self) -> str:
         """The hook's own words: a field of the error, or the error itself if it is a string."""
         error = parse_or_none(self.blocking_error)
-        text = error.get("blockingError") if isinstance(error, dict) else error
-        return text if isinstance(text, str) else ""
+        return text_or_none(object_of(error).get("blockingError", error)) or ""
 
 
 class HookStoppedContinuation(_Hook, tag="hook_stopped_continuation", frozen=True):
@@ -148,10 +148,8 @@ class FileAttachment(_Attachment, tag="file", frozen=True):
 
     @property
     def as_text(self) -> str:
-        value = parse_or_none(self.content)
-        file = value.get("file") if isinstance(value, dict) else None
-        text = file.get("content") if isinstance(file, dict) else None
-        return text if isinstance(text, str) else ""
+        file = object_of(object_of(parse_or_none(self.content)).get("file"))
+        return text_or_none(file.get("content")) or ""
 
 
 class DirectoryAttachment(_WithContent, tag="directory", frozen=True):
@@ -294,8 +292,7 @@ class Instructions(_WithContent, tag="instructions", frozen=True):
     @property
     def each_file(self) -> list[dict[str, Any]]:
         """Every file with `path` and `content`; after a change only those that changed."""
-        files = parse_or_none(self.files)
-        return [each for each in files if isinstance(each, dict)] if isinstance(files, list) else []
+        return objects_in(parse_or_none(self.files))
 
 
 class InstructionFilesNotLoaded(_Attachment, tag="instruction_files_not_loaded", frozen=True):
@@ -340,8 +337,7 @@ class UnknownAttachment(_Attachment, tag=UNKNOWN_TAG, frozen=True):
 
     @property
     def as_text(self) -> str:
-        value = parse_or_none(self.value)
-        fields = value if isinstance(value, dict) else {}
+        fields = object_of(parse_or_none(self.value))
         found = (fields.get(key) for key in ("text", "content", "prompt", "snippet"))
         return next((text for text in found if isinstance(text, str)), "")
 

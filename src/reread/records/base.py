@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from reread import lazy
 
+from .json_parts import object_of
 from .lenient import OURS, UNKNOWN_TAG, Timestamp, parse_or_none, parse_time
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
@@ -108,8 +109,7 @@ class Record(Struct, frozen=True, kw_only=True, gc=False, tag_field="type", rena
     @property
     def data(self) -> dict[str, Any]:
         """The whole line as plain values, including what no type describes; empty for a line that is too large."""
-        parsed = parse_or_none(self.raw) if not is_too_large(self.raw) else None
-        return parsed if isinstance(parsed, dict) else {}
+        return object_of(parse_or_none(self.raw)) if not is_too_large(self.raw) else {}
 
 
 class Unknown(Record, tag=UNKNOWN_TAG, frozen=True):

@@ -5,6 +5,8 @@ Imports nothing heavy; any part may be missing, and nothing raises.
 
 from __future__ import annotations
 
+from .json_parts import list_of, object_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -47,7 +49,7 @@ class Limit:
     __slots__ = ("percent", "resets")
 
     def __init__(self, value: object, length: int, now: int) -> None:
-        values = _object(value)
+        values = object_of(value)
         self.percent = number(values.get("used_percentage"), _MOST_PERCENT)
         resets = _milliseconds(values.get("resets_at"))
         # A window that does not contain the present is stale or not ours.
@@ -59,9 +61,9 @@ class StatusLine:
     """The values of one status line, each None where the client's value makes no sense."""
 
     def __init__(self, value: object, now: int) -> None:
-        values = _object(value)
-        cost, context, limits = (_object(values.get(name)) for name in ("cost", "context_window", "rate_limits"))
-        model = _object(values.get("model"))
+        values = object_of(value)
+        cost, context, limits = (object_of(values.get(name)) for name in ("cost", "context_window", "rate_limits"))
+        model = object_of(values.get("model"))
         self.session = _name(values.get("session_id"))
         self.transcript = _name(values.get("transcript_path"), longest=4096)
         self.model = _name(model.get("display_name")) or _name(model.get("id"))
@@ -74,7 +76,7 @@ class StatusLine:
         self.limits = {name: Limit(limits[name], LIMIT_LENGTHS.get(name, _WEEK_MS), now) for name in names}
         self.five_hour, self.seven_day = (self.limits.get(name) or Limit(None, 0, now) for name in LIMIT_LENGTHS)
         self.context_size = _tokens(context.get("context_window_size"))
-        self.context_tokens = _context_tokens(_object(context.get("current_usage")))
+        self.context_tokens = _context_tokens(object_of(context.get("current_usage")))
         self.context_percent = number(context.get("used_percentage"), _MOST_PERCENT)
         if self.context_percent is None and self.context_tokens is not None and self.context_size:
             self.context_percent = self.context_tokens * 100 / self.context_size
@@ -100,10 +102,6 @@ def read_status_line(raw: bytes, now: int) -> StatusLine | None:
     except (ValueError, RecursionError):
         return None
     return StatusLine(document, now) if isinstance(document, dict) else None
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _name(value: object, longest: int = _LONGEST_NAME) -> str | None:
@@ -151,8 +149,7 @@ class HookInput:
         self.agent = _text(line.get("agent_id"))
         self.tool = _text(line.get("tool_name"))
         self.input = line.get("tool_input")
-        suggestions = line.get("permission_suggestions")
-        self.suggestions: list[Any] = suggestions if isinstance(suggestions, list) else []
+        self.suggestions = list_of(line.get("permission_suggestions"))
 
 
 def read_hook_input(raw: bytes) -> HookInput:
@@ -162,7 +159,7 @@ def read_hook_input(raw: bytes) -> HookInput:
         document = json.loads(raw)
     except (ValueError, RecursionError):
         document = None
-    return HookInput(document if isinstance(document, dict) else {})
+    return HookInput(object_of(document))
 
 
 def _text(value: object) -> str | None:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw, Struct, field
 
 from .base import Number
+from .json_parts import object_of, text_or_none
 from .lenient import ABSENT, UNKNOWN_TAG, parse_or_none
 
 Count = Annotated[int, Meta(ge=0, le=10**9)]
@@ -202,8 +203,7 @@ class UnknownBlock(_Block, tag=UNKNOWN_TAG, frozen=True):
     @property
     def as_text(self) -> str:
         value = parse_or_none(self.value)
-        found = value.get("text") if isinstance(value, dict) else value
-        return found if isinstance(found, str) else ""
+        return text_or_none(object_of(value).get("text", value)) or ""
 
 
 Block = (

@@ -8,6 +8,7 @@ from reread.decoders import json_decoder
 
 from .base import Number, Record
 from .content import Block, Content, Usage, text_of
+from .json_parts import object_of, text_or_none
 from .lenient import ABSENT, FAILURES, OURS, parse_or_none
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -204,16 +205,14 @@ def result_twin(user: User) -> ResultTwin:
         except FAILURES:
             return _piecewise(parse_or_none(raw))
     if opening == b'"':
-        text = parse_or_none(raw)
-        return ResultTwin(message=text if isinstance(text, str) else "")
+        return ResultTwin(message=text_or_none(parse_or_none(raw)) or "")
     return _NOTHING
 
 
 def _piecewise(value: object) -> ResultTwin:
-    fields = value if isinstance(value, dict) else {}
-    path, agent = fields.get("persistedOutputPath"), fields.get("agentId")
+    fields = object_of(value)
     return ResultTwin(
         interrupted=fields.get("interrupted") is True,
-        persisted_output_path=path if isinstance(path, str) else None,
-        agent_id=agent if isinstance(agent, str) else None,
+        persisted_output_path=text_or_none(fields.get("persistedOutputPath")),
+        agent_id=text_or_none(fields.get("agentId")),
     )

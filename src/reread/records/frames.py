@@ -13,6 +13,7 @@ from reread.decoders import json_decoder
 from .base import Number, Record
 from .content import Block, Text, Thinking, ToolUse, UnknownBlock, Usage
 from .conversation import ApiMessage
+from .json_parts import object_of
 from .lenient import ABSENT, FAILURES, parse_or_none, unknown_value
 
 
@@ -100,8 +101,7 @@ class RateLimitEvent(Record, tag="rate_limit_event", frozen=True):
     @property
     def text(self) -> str:
         """Which limit is near or reached; empty while there is room."""
-        info = parse_or_none(self.rate_limit_info)
-        told = info if isinstance(info, dict) else {}
+        told = object_of(parse_or_none(self.rate_limit_info))
         state = _LIMITS.get(str(told.get("status")))
         name = str(told.get("rateLimitType") or "usage").replace("_", " ")
         return f"the {name} limit is {state}" if state is not None else ""

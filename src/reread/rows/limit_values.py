@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from reread.errors import BadInput
 from reread.records import Assistant, Record, parse_or_none, parse_time
 from reread.records.client_input import UNNAMED_LIMIT, number
 from reread.records.frames import RateLimitEvent
+from reread.records.json_parts import object_of
 from reread.times import milliseconds, zone_called
 
 from .model import LimitRow
@@ -43,8 +43,8 @@ def limit_rows(records: Sequence[Record]) -> Iterator[LimitRow]:
 
 def _values_told(record: RateLimitEvent, time: datetime | None) -> Iterator[LimitRow]:
     """The limit that the event is about, and the other windows that it names."""
-    told = _object(parse_or_none(record.rate_limit_info))
-    windows = {name: _object(each) for name, each in _object(told.get("unifiedWindows")).items()}
+    told = object_of(parse_or_none(record.rate_limit_info))
+    windows = {name: object_of(each) for name, each in object_of(told.get("unifiedWindows")).items()}
     windows |= {str(told.get("rateLimitType") or UNNAMED_LIMIT): told}
     for name, each in windows.items():
         used = number(each.get("utilization"), _MOST_PERCENT / 100)
@@ -56,10 +56,6 @@ def _values_told(record: RateLimitEvent, time: datetime | None) -> Iterator[Limi
             resets=milliseconds(parse_time(each.get("resetsAt"))),
             is_hit=each.get("status") == "rejected",
         )
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _limit_reached(record: Assistant, time: datetime | None) -> Iterator[LimitRow]:

@@ -239,8 +239,8 @@ def _team(session: Session) -> dict[str, str]:
     for record in session.records:
         if record.team_name:
             return {"team": record.team_name, "member": record.agent_name or ""}
-    inputs = (call.input for call in session.tool_calls if isinstance(call.input, dict))
-    return {"team": next((name for each in inputs if isinstance(name := each.get("team_name"), str)), "")}
+    names = (call.fields.get("team_name") for call in session.tool_calls)
+    return {"team": next((name for name in names if isinstance(name, str)), "")}
 
 
 def _git_branches(session: Session) -> list[str]:

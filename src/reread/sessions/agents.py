@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import Prices
 from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User
+from reread.records.json_parts import text_or_none
 
 from .calls import ToolCall
 from .captured import ToolPermission
@@ -108,9 +108,7 @@ class Subagent(Conversation):
         """The agent type it ran as, where something names it."""
         if self.meta is not None and self.meta.agent_type:
             return self.meta.agent_type
-        tool_input = self.call.input if self.call is not None else None
-        named = tool_input.get("subagent_type") if isinstance(tool_input, dict) else None
-        return named if isinstance(named, str) else None
+        return text_or_none(self.call.fields.get("subagent_type")) if self.call is not None else None
 
 
 def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
@@ -169,9 +167,9 @@ class _Evidence:
                 continue
             if call.id != call.block.id:
                 self.repeated.add(call.block.id)
-            tool_input: Any = call.input
-            if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
-                self.by_prompt.setdefault(_normal(tool_input["prompt"]), []).append(call.id)
+            asked = call.fields.get("prompt")
+            if isinstance(asked, str):
+                self.by_prompt.setdefault(_normal(asked), []).append(call.id)
             if call.output is None:
                 continue
             agent = call.output.twin.agent_id

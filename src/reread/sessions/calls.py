@@ -26,6 +26,7 @@ from reread.records import (
     result_twin,
 )
 from reread.records.base import version_numbers
+from reread.records.json_parts import object_of, objects_in, text_or_none
 from reread.records.lenient import ABSENT, parse_or_none
 
 from .captured import ToolPermission, Withdrawal, WithdrawnBlock
@@ -140,8 +141,7 @@ class ToolOutput(FromLine, frozen=True, kw_only=True, gc=False):
     def whole_twin(self) -> dict[str, Any]:
         """All of the structured twin; empty if there is none."""
         line = self.user_line
-        twin = line.tool_use_result if line is not None else None
-        return twin if isinstance(twin, dict) else {}
+        return object_of(line.tool_use_result) if line is not None else {}
 
 
 class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
@@ -167,6 +167,11 @@ class ToolCall(FromLine, frozen=True, kw_only=True, gc=True, dict=True):
     @property
     def input(self) -> Any:
         return self.block.input
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The input where it is an object, as nearly always."""
+        return object_of(self.block.input)
 
     @property
     def server(self) -> str | None:
@@ -289,10 +294,8 @@ def _denial_kind(result: User, call: str | None) -> str | None:
     """What kept a call from running. A stream says it beside the results, by the ids of their calls (2.1.325)."""
     if result.tool_denial_kind is not None or result.tool_result_meta is ABSENT:
         return result.tool_denial_kind
-    beside = parse_or_none(result.tool_result_meta)
-    kinds = beside if isinstance(beside, list) else []
-    own = (each for each in kinds if isinstance(each, dict) and each.get("id") == call)
-    return next((each["non_execution_kind"] for each in own if isinstance(each.get("non_execution_kind"), str)), None)
+    own = (each for each in objects_in(parse_or_none(result.tool_result_meta)) if each.get("id") == call)
+    return next((kind for each in own if (kind := text_or_none(each.get("non_execution_kind"))) is not None), None)
 
 
 def _was_running(result: User) -> bool:

@@ -184,8 +184,7 @@ def _described(agent: Subagent) -> str:
     """The description given by its caller; without one, the first line of its task."""
     if agent.meta is not None and agent.meta.description:
         return agent.meta.description
-    tool_input = agent.call.input if agent.call is not None else None
-    described = tool_input.get("description") if isinstance(tool_input, dict) else None
+    described = agent.call.fields.get("description") if agent.call is not None else None
     return described if isinstance(described, str) and described.strip() else _first_line(agent.task)
 
 

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from reread.features.tool_use import twin_of
 from reread.records import Record
+from reread.records.json_parts import objects_in, text_or_none
 from reread.sessions import MAIN, Branch, CallStatus, Conversation, Session, Subagent, ToolCall, Turn
 
-from .patches import ABSENT, Content, Hunk, applied, exact, inverted, normalised, read_hunks
+from .patches import ABSENT, Content, Hunk, applied, changed_files, exact, inverted, normalised, read_hunks
 from .shell import absolute, key_of
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -288,29 +289,20 @@ def _common(call: ToolCall, place: EditPosition) -> Json:
     return {"tool": call.name, "call": call.id, "result": result, "place": place}
 
 
-def _tool_input(call: ToolCall) -> Json:
-    tool_input = call.input
-    return tool_input if isinstance(tool_input, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _path(call: ToolCall, tool_input: Json, twin: Json, *keys: str) -> str | None:
-    named = {**tool_input, **twin}
+def _path(call: ToolCall, twin: Json, *keys: str) -> str | None:
+    named = {**call.fields, **twin}
     found = next((named[key] for key in keys if isinstance(named.get(key), str) and named[key]), None)
     return None if found is None else absolute(found, call.record.cwd)
 
 
 def _write(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
-    twin, tool_input = twin_of(call), _tool_input(call)
-    path = _path(call, tool_input, twin, "filePath", "file_path")
-    content = _text(twin.get("content"))
-    content = content if content is not None else _text(tool_input.get("content"))
+    twin = twin_of(call)
+    path = _path(call, twin, "filePath", "file_path")
+    content = _either(twin, "content")
+    content = content if content is not None else _either(call.fields, "content")
     if path is None or content is None:
         return
-    original = _text(twin.get("originalFile"))
+    original = text_or_none(twin.get("originalFile"))
     is_creation = twin.get("type") == "create" and original is None
     yield FileChange(
         path=path,
@@ -324,16 +316,14 @@ def _write(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
 
 
 def _edit(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
-    twin, tool_input = twin_of(call), _tool_input(call)
-    path = _path(call, tool_input, twin, "filePath", "file_path")
+    twin, tool_input = twin_of(call), call.fields
+    path = _path(call, twin, "filePath", "file_path")
     if path is None:
         return
-    original = _text(twin.get("originalFile"))
-    original = original if original is not None else _text(twin.get("originalFileContents"))
+    original = _either(twin, "originalFile", "originalFileContents")
     edits = twin.get("edits") or tool_input.get("edits")
-    if not isinstance(edits, list):
-        edits = [{**tool_input, **twin}]
-    replacements = tuple(each for edit in edits if (each := _replacement(edit)) is not None)
+    told = objects_in(edits) if isinstance(edits, list) else [{**tool_input, **twin}]
+    replacements = tuple(each for edit in told if (each := _replacement(edit)) is not None)
     hunks = read_hunks(twin.get("structuredPatch"))
     makes_file = original == "" and bool(replacements) and not replacements[0].old
     yield FileChange(
@@ -347,9 +337,7 @@ def _edit(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     )
 
 
-def _replacement(edit: Any) -> Replacement | None:
-    if not isinstance(edit, dict):
-        return None
+def _replacement(edit: Json) -> Replacement | None:
     old, new = (_either(edit, f"{name}String", f"{name}_string") for name in ("old", "new"))
     if old is None or new is None:
         return None
@@ -358,16 +346,16 @@ def _replacement(edit: Any) -> Replacement | None:
 
 
 def _either(edit: Json, *keys: str) -> str | None:
-    """The client's spelling comes first: it holds the string as it was found in the file."""
+    """The first that is text. The client's spelling comes first: it holds the string as it was found in the file."""
     return next((edit[key] for key in keys if isinstance(edit.get(key), str)), None)
 
 
 def _notebook(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     twin = twin_of(call)
-    path = _path(call, _tool_input(call), twin, "notebook_path")
-    if path is None or _text(twin.get("error")):
+    path = _path(call, twin, "notebook_path")
+    if path is None or text_or_none(twin.get("error")):
         return
-    before, after = _text(twin.get("original_file")), _text(twin.get("updated_file"))
+    before, after = text_or_none(twin.get("original_file")), text_or_none(twin.get("updated_file"))
     yield FileChange(
         path=path,
         before=normalised(before) if before is not None else None,
@@ -378,19 +366,14 @@ def _notebook(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
 
 def _shell(call: ToolCall, place: EditPosition) -> Iterator[FileChange]:
     """The changes a command made to files, where the client compared them before and after (2.1.325)."""
-    told_diff = twin_of(call).get("bashEditDiff")
-    files = told_diff.get("files") if isinstance(told_diff, dict) else None
-    for file in files if isinstance(files, list) else ():
-        path = _text(file.get("filePath")) if isinstance(file, dict) else None
-        hunks = read_hunks(file.get("hunks")) if isinstance(file, dict) else ()
-        if path is None or not hunks:
-            continue
+    for file in changed_files(twin_of(call)):
+        hunks = read_hunks(file["hunks"])
         is_creation = file.get("created") is True
         text = applied(hunks, "") if is_creation else None
         # These patches never show whether the last line has a newline.
         made = replace(exact(text), is_end_told=False) if text is not None else None
         yield FileChange(
-            path=path,
+            path=file["filePath"],
             hunks=hunks,
             before=ABSENT if is_creation else None,
             content=ABSENT if file.get("deleted") is True else made,

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from reread.features.tool_use import twin_of
 from reread.records import Attachment, Record, parse_time
 from reread.records.attachments import EditedTextFile, FileAttachment
+from reread.records.json_parts import object_of
 from reread.records.lenient import parse_or_none
 from reread.records.state import FileBackup, FileHistoryDelta, FileHistorySnapshot
 from reread.sessions import CallStatus, Session, ToolCall
@@ -102,7 +103,7 @@ def _reads(session: Session) -> Iterator[Sighting]:
     for done in calls_of(session):
         if done.call.name == "Read" and done.call.status is CallStatus.OK:
             file = twin_of(done.call).get("file") or _numbered(done.call)
-            for seen in _seen(file, session, done.call.record, done.time):
+            for seen in _seen(object_of(file), session, done.call.record, done.time):
                 yield replace(seen, number=done.number, segment=where.segment_of(done))
 
 
@@ -111,8 +112,7 @@ def _numbered(call: ToolCall) -> dict[str, Any] | None:
 
     If a file ends with a newline, the last number has no text. None for a text long enough to have been cut.
     """
-    tool_input = call.input
-    tool_input = tool_input if isinstance(tool_input, dict) else {}
+    tool_input = call.fields
     if call.output is None or {"offset", "limit", "pages"} & tool_input.keys():
         return None
     shown = call.output.text.split("\n")
@@ -142,8 +142,7 @@ def _commands(session: Session) -> Iterator[Sighting]:
     for done in calls_of(session):
         if done.call.name != "Bash" or done.call.status is not CallStatus.OK:
             continue
-        tool_input = done.call.input
-        text = tool_input.get("command") if isinstance(tool_input, dict) else None
+        text = done.call.fields.get("command")
         if not isinstance(text, str) or "bashEditDiff" in twin_of(done.call):
             continue
         for named in files_in(text, done.call.record.cwd):
@@ -163,26 +162,24 @@ def _mentions(session: Session) -> Iterator[Sighting]:
     for record in session.beside.get(Attachment, ()):
         body = record.attachment if isinstance(record, Attachment) else None
         if isinstance(body, FileAttachment):
-            content = parse_or_none(body.content)
-            file = content.get("file") if isinstance(content, dict) else None
-            yield from _seen(file, session, record, record.time)
+            file = object_of(parse_or_none(body.content)).get("file")
+            yield from _seen(object_of(file), session, record, record.time)
         elif isinstance(body, EditedTextFile) and body.filename and body.snippet:
             lines = tuple(_numbered_lines(body.snippet.split("\n")))
             path = absolute(body.filename, record.cwd)
             yield Sighting(path=path, session=session.id, time=record.time, lines=lines)
 
 
-def _seen(file: Any, session: Session, record: Record, time: datetime | None) -> Iterator[Sighting]:
-    text = _whole_text(file)
-    path = file.get("filePath") if isinstance(file, dict) else None
+def _seen(file: dict[str, Any], session: Session, record: Record, time: datetime | None) -> Iterator[Sighting]:
+    text, path = _whole_text(file), file.get("filePath")
     if text is not None and isinstance(path, str):
         content = normalised(text, has_mark=False)
         yield Sighting(path=absolute(path, record.cwd), session=session.id, time=time, content=content)
 
 
-def _whole_text(file: Any) -> str | None:
+def _whole_text(file: dict[str, Any]) -> str | None:
     """The text; None if it is only part of the file, or if there is no text."""
-    if not isinstance(file, dict) or not isinstance(file.get("content"), str):
+    if not isinstance(file.get("content"), str):
         return None
     first, shown, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
     is_whole = first in (0, 1) and isinstance(shown, int) and isinstance(total, int) and shown >= total

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.records.json_parts import object_of, objects_in
+
 BOM = "\ufeff"
 _LONE_NEWLINE = re.compile(r"(?<!\r)\n")
 
@@ -147,12 +149,10 @@ class Hunk(Struct, frozen=True):
 
 def read_hunks(value: Any) -> tuple[Hunk, ...]:
     """From `structuredPatch`; items that are not hunks are left out."""
-    return tuple(hunk for each in value if (hunk := _hunk(each)) is not None) if isinstance(value, list) else ()
+    return tuple(hunk for each in objects_in(value) if (hunk := _hunk(each)) is not None)
 
 
-def _hunk(value: Any) -> Hunk | None:
-    if not isinstance(value, dict):
-        return None
+def _hunk(value: dict[str, Any]) -> Hunk | None:
     starts = [number for key in ("oldStart", "newStart") if type(number := value.get(key)) is int]
     told = value.get("lines")
     if len(starts) != 2 or not isinstance(told, list):
@@ -367,9 +367,7 @@ def proposed(tool: str, tool_input: Any) -> list[DiffLine]:
     if not isinstance(tool_input, dict):
         return []
     if tool == "MultiEdit":
-        edits = tool_input.get("edits")
-        parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
-        return [line for part in parts for line in _replaced(part)]
+        return [line for part in objects_in(tool_input.get("edits")) for line in _replaced(part)]
     if tool == "Edit":
         return _replaced(tool_input)
     text = tool_input.get("content") if tool == "Write" else tool_input.get("new_source")
@@ -405,8 +403,12 @@ def changed(lines: Sequence[DiffLine]) -> str:
 
 def bash_changes(result: Mapping[str, Any]) -> Iterator[tuple[str, list[DiffLine]]]:
     """Path and lines of each file that a shell command changed; its result shows them since 2.1.325."""
-    changed_files = result.get("bashEditDiff")
-    files = changed_files.get("files") if isinstance(changed_files, dict) else None
-    for file in files if isinstance(files, list) else ():
-        if isinstance(file, dict) and isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
-            yield file["filePath"], patched({"structuredPatch": file["hunks"]})
+    for file in changed_files(result):
+        yield file["filePath"], patched({"structuredPatch": file["hunks"]})
+
+
+def changed_files(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The files of such a result, each with its path and its hunks."""
+    for file in objects_in(object_of(result.get("bashEditDiff")).get("files")):
+        if isinstance(file.get("filePath"), str) and read_hunks(file.get("hunks")):
+            yield file

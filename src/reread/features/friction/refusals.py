@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from reread.records import Attachment, HookBlockingError, Record, StopHookSummary, User
 from reread.records.attachments import HookCancelled, HookNonBlockingError, HookStoppedContinuation
+from reread.records.json_parts import objects_in
 from reread.records.state import PrLink
 from reread.records.system import HOOK_FAILED, Informational
 from reread.sessions import MAIN, CallStatus
@@ -340,20 +341,14 @@ def _todos(subject: ConversationUnderTest) -> tuple[int, int]:
     created = 0
     for call in reversed(subject.main_calls):
         if call.name == "TodoWrite":
-            todos = _argument(call, "todos")
-            states = [todo.get("status") for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
+            states = [todo.get("status") for todo in objects_in(call.call.fields.get("todos"))]
             return states.count("completed"), len(states) - states.count("completed")
-        if call.name == "TaskUpdate" and (state := _argument(call, "status")) is not None:
-            tasks.setdefault(str(_argument(call, "taskId")), state)
+        if call.name == "TaskUpdate" and (state := call.call.fields.get("status")) is not None:
+            tasks.setdefault(str(call.call.fields.get("taskId")), state)
         created += call.name == "TaskCreate"
     states = list(tasks.values())
     done = states.count("completed")
     return done, max(0, max(created, len(states)) - done - states.count("deleted"))
-
-
-def _argument(call: DetectedCall, name: str) -> object:
-    tool_input = call.call.input
-    return tool_input.get(name) if isinstance(tool_input, dict) else None
 
 
 def _ended(subject: ConversationUnderTest) -> str:
