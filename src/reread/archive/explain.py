@@ -235,7 +235,7 @@ def _verdict(row: Assistant, chosen: Assistant | None, counted: Response) -> Ver
 
 
 def _output(row: Assistant) -> int:
-    usage = row.message.usage if row.message is not None else None
+    usage = row.api_message.usage
     return (usage.output_tokens or 0) if usage is not None else 0
 
 
@@ -246,7 +246,7 @@ def _source_row(row: Assistant, verdict: Verdict) -> SourceRow:
         time=row.time,
         request_id=row.request_id,
         session=row.session_id,
-        model=row.message.model if row.message is not None else None,
+        model=row.api_message.model,
         output_tokens=_output(row),
         verdict=verdict,
     )

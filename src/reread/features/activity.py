@@ -101,8 +101,7 @@ def _has_ended(turn: Turn, quiet: float) -> bool:
         return True
     if not isinstance(last, Said):
         return False
-    message = last.record.message if isinstance(last.record, Assistant) else None
-    reason = message.stop_reason if message is not None else None
+    reason = last.record.api_message.stop_reason if isinstance(last.record, Assistant) else None
     # Older clients do not write the reason.
     return reason in _ENDINGS or (reason is None and quiet > SETTLES_WITHIN)
 

@@ -294,7 +294,7 @@ def _written(request: Request) -> int:
 def _reported_miss(request: Request) -> tuple[str | None, int | None]:
     """Why the cache missed and by how many tokens, as the API reports it."""
     for row in (request.winner, *request.lines):
-        diagnostics = row.message.diagnostics if row.message is not None else None
+        diagnostics = row.api_message.diagnostics
         reason = diagnostics.cache_miss_reason if diagnostics is not None else None
         if reason is not None and reason.type:
             return reason.type, reason.cache_missed_input_tokens

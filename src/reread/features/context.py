@@ -26,7 +26,7 @@ from reread.records.attachments import (
 from reread.records.json_parts import object_of, objects_in
 from reread.records.state import ApiRequestShape
 from reread.records.system import CompactBoundary, CompactMetadata, LocalCommand
-from reread.sessions import CallStatus, Conversation, Notice, Request, Said, Session, Speaker, ToolCall, split_tool_name
+from reread.sessions import CallStatus, Conversation, Notice, Said, Session, Speaker, ToolCall, split_tool_name
 from reread.sessions.agents import AGENT_TOOLS
 from reread.sessions.speaker import command_line
 
@@ -323,7 +323,8 @@ def _compaction(
 def _cost_of(calls: Sequence[ToolCall], session: Session) -> int | None:
     """The cost of the requests that made these calls; None if a price is unknown."""
     ids = {call.message_id for call in calls}
-    spent = [session.prices.cost(each, each.model, each.time) for each in session.requests if _id_of(each) in ids]
+    requests = (each for each in session.requests if each.winner.api_message.id in ids)
+    spent = [session.prices.cost(each, each.model, each.time) for each in requests]
     return None if None in spent else sum(each or 0 for each in spent)
 
 
@@ -340,7 +341,3 @@ def _name_of(call: ToolCall) -> tuple[str, str] | None:
         command = call.fields.get("command")
         return ("command", re.sub(r"\s+", " ", str(command)).strip()) if command else None
     return next((("file", path) for path in paths_of(call)), None)
-
-
-def _id_of(request: Request) -> str | None:
-    return request.winner.message.id if request.winner.message is not None else None

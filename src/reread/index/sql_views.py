@@ -164,7 +164,7 @@ class LineReader:
             return False
         if self._owners is None:
             self._owners = dict(self._connection.execute("SELECT key, owner FROM copied"))
-        message = record.message.id if record.message is not None else None
+        message = record.api_message.id
         return message is None or self._owners.get(message, file) == file
 
 

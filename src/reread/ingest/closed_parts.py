@@ -309,9 +309,9 @@ def _ids(record: Record) -> Iterator[str]:
         yield record.uuid
     if type(record) is User:
         yield from record.other_uuids
-    if type(record) is Assistant and record.message is not None:
-        if record.message.id is not None:
-            yield record.message.id
+    if type(record) is Assistant:
+        if record.api_message.id is not None:
+            yield record.api_message.id
         yield from (use.id for use in _uses(record) if use.id)
 
 

@@ -40,6 +40,9 @@ class ApiMessage(Struct, frozen=True, kw_only=True, gc=False, repr_omit_defaults
     diagnostics: Diagnostics | None = None
 
 
+_NO_MESSAGE = ApiMessage()
+
+
 class Spoken(Record, frozen=True):
     """A line that holds a message."""
 
@@ -51,8 +54,13 @@ class Spoken(Record, frozen=True):
     """In a stream: the call that started the subagent that wrote this."""
 
     @property
+    def api_message(self) -> ApiMessage:
+        """The message; an empty one where the line has none."""
+        return self.message if self.message is not None else _NO_MESSAGE
+
+    @property
     def content(self) -> Content:
-        return self.message.content if self.message is not None else None
+        return self.api_message.content
 
     @property
     def blocks(self) -> list[Block]:
@@ -180,7 +188,7 @@ class Assistant(Spoken, tag="assistant", frozen=True):
 
     @property
     def is_synthetic(self) -> bool:
-        return self.message is not None and self.message.model == SYNTHETIC_MODEL
+        return self.api_message.model == SYNTHETIC_MODEL
 
 
 class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):

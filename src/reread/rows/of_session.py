@@ -321,7 +321,7 @@ def _answers(conversation: Conversation) -> dict[int, str]:
     if not any(version.startswith(REPLAYING) for version in conversation.versions):
         return found
     for record in reversed(conversation.records):
-        name = record.message.id if isinstance(record, Assistant) and record.message is not None else None
+        name = record.api_message.id if isinstance(record, Assistant) else None
         if name is not None and is_unique(name):
             answer = name
         elif answer is not None and (record.version or "").startswith(REPLAYING):

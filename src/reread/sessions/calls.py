@@ -59,7 +59,7 @@ class FromLine(Struct, frozen=True, kw_only=True, gc=False):
 def message_of(record: Record) -> str | None:
     """The API response that a line is part of."""
     if isinstance(record, Spoken):
-        return record.message.id if record.message is not None else None
+        return record.api_message.id
     return record.message_id if isinstance(record, WithdrawnBlock) else None
 
 

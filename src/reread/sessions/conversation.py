@@ -375,5 +375,4 @@ def _message(group: list[Spoken]) -> Message:
     first = group[0]
     if isinstance(first, User):
         return Message(role="user", id=None, records=(first,))
-    message_id = first.message.id if first.message is not None else None
-    return Message(role="assistant", id=message_id, records=tuple(group))
+    return Message(role="assistant", id=first.api_message.id, records=tuple(group))

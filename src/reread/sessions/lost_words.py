@@ -42,9 +42,8 @@ class LostWords:
 
     def in_line(self, record: Record) -> Iterator[Thinking]:
         if type(record) is Assistant:
-            message = record.message.id if record.message is not None else None
             for block in record.blocks:
-                if self.has(message, block) and type(block) is Thinking:
+                if self.has(record.api_message.id, block) and type(block) is Thinking:
                     yield block
 
 

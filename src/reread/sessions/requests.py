@@ -116,7 +116,7 @@ class _Evidence:
             self._prompts += 1
 
     def identity(self, record: Assistant) -> Key:
-        name = record.message.id if record.message is not None else None
+        name = record.api_message.id
         if name is None:
             self._previous = ("uuid", record.uuid) if record.uuid else (_BY_PLACE, record.line, record.offset)
         elif is_unique(name):
@@ -145,9 +145,9 @@ class _Evidence:
         """What all lines of a response repeat, and no other since the person's last prompt does: the model and how much
         it was given. The line's place where that was not counted, or where nothing says what the line follows."""
         size = Rated.of(_usage(record), 0).prompt
-        if not size or record.parent_uuid is None or record.message is None:
+        if not size or record.parent_uuid is None:
             return None, 0, record.offset
-        return record.message.model, size, self._prompts
+        return record.api_message.model, size, self._prompts
 
 
 def scope_of(records: Sequence[Record]) -> str:
@@ -176,7 +176,7 @@ def counted_rows(groups: Mapping[Key, Iterable[Spoken]]) -> list[tuple[Key, list
 
 
 def _is_counted(record: Assistant) -> bool:
-    return record.message is not None and record.message.usage is not None and not record.is_synthetic
+    return record.api_message.usage is not None and not record.is_synthetic
 
 
 def request_of(key: Key, rows: list[Assistant]) -> Request:
@@ -184,8 +184,7 @@ def request_of(key: Key, rows: list[Assistant]) -> Request:
     at_home = [row for row in rows if not row.is_sidechain]
     said = LinesOfResponse(line=rows[0])
     for row in rows:
-        stop_reason = row.message.stop_reason if row.message is not None else None
-        said.add(row, _usage(row), stop_reason, is_sidechain=bool(row.is_sidechain))
+        said.add(row, _usage(row), row.api_message.stop_reason, is_sidechain=bool(row.is_sidechain))
     winner = said.line
     return Request(
         *counts_of(said.usage, said.web_searches),
@@ -195,7 +194,7 @@ def request_of(key: Key, rows: list[Assistant]) -> Request:
         usage=said.usage,
         lines=tuple(rows),
         time=milliseconds(_earliest(at_home or rows)),
-        model=winner.message.model if winner.message is not None else None,
+        model=winner.api_message.model,
         request_id=winner.request_id,
         stop_reason=said.stop_reason,
         doubt=doubt(said.stop_reason, winner.version, said.output),
@@ -210,8 +209,7 @@ def _earliest(rows: list[Assistant]) -> datetime | None:
 
 
 def _usage(row: Assistant) -> Usage:
-    usage = row.message.usage if row.message is not None else None
-    return usage if usage is not None else Usage()
+    return row.api_message.usage or Usage()
 
 
 def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterator[Request]:

@@ -247,7 +247,7 @@ class TurnWriter:
         if content is None:
             steps += _unreadable(record)
         for block in content or ():
-            if self._lost.has(record.message.id if record.message is not None else None, block):
+            if self._lost.has(record.api_message.id, block):
                 steps.append(Notice(what="unsaid", text=UNSAID, record=record))
             elif type(block) is Text:
                 steps += _steps_of_text(record, block)

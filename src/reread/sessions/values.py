@@ -65,8 +65,8 @@ class Thought(FromLine, frozen=True, kw_only=True, gc=False):
     @property
     def billed_tokens(self) -> int | None:
         """Tokens of all thinking in its response that the API billed, where its line says so."""
-        message = self.record.message if isinstance(self.record, Assistant) else None
-        details = message.usage.output_tokens_details if message is not None and message.usage is not None else None
+        usage = self.record.api_message.usage if isinstance(self.record, Assistant) else None
+        details = usage.output_tokens_details if usage is not None else None
         return details.thinking_tokens if details is not None else None
 
 
@@ -138,8 +138,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def usage(self) -> Usage | None:
         """Of the row with the most output, the last on a tie; None on user lines."""
-        rows = [row.message.usage for row in self.records if row.message is not None]
-        counted = [usage for usage in rows if usage is not None]
+        counted = [usage for row in self.records if (usage := row.api_message.usage) is not None]
         return max(reversed(counted), key=lambda usage: usage.output_tokens or 0, default=None)
 
     @property
@@ -160,7 +159,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def model(self) -> str | None:
-        return self.records[-1].message.model if self.records[-1].message is not None else None
+        return self.records[-1].api_message.model
 
 
 def _output(usage: Mapping[str, Any]) -> int:

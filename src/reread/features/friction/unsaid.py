@@ -18,6 +18,5 @@ class Unsaid(Detector):
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         for lost in (notice for turn in subject.turns for notice in turn.notices if notice.what == "unsaid"):
-            message = lost.record.message if isinstance(lost.record, Assistant) else None
-            model = (message.model if message is not None else None) or ""
-            yield subject.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model)
+            model = lost.record.api_message.model if isinstance(lost.record, Assistant) else None
+            yield subject.event(self.kind, lost.record, UNSAID, Cause.ENVIRONMENT, 1.0, about=model or "")
