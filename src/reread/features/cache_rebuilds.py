@@ -311,10 +311,10 @@ def _segments(conversation: Conversation) -> dict[int, int]:
 
 def _marks(conversation: Conversation) -> Iterator[tuple[str, Record]]:
     """Lines that explain a lost cache. Clients up to 1.0 wrote a summary without a boundary line."""
-    for record in (*conversation.compactions, *conversation.beside.get(MicrocompactBoundary, ())):
-        yield COMPACTION, record
-    for record in conversation.beside.get(Attachment, ()):
-        if isinstance(record, Attachment) and getattr(record.attachment, "hook_name", None) == _RESUME_HOOK:
+    for boundary in (*conversation.compactions, *conversation.beside_of(MicrocompactBoundary)):
+        yield COMPACTION, boundary
+    for record in conversation.beside_of(Attachment):
+        if getattr(record.attachment, "hook_name", None) == _RESUME_HOOK:
             yield RESUMED_OR_FORKED, record
     for spoken in conversation.spoken:
         if type(spoken) is Assistant:

@@ -75,7 +75,7 @@ class ContextComposition(Struct, frozen=True, kw_only=True):
 def compositions_of(session: Session) -> list[ContextComposition]:
     """What the client said of its context, in the order of time; without a word of it, an estimate of the last one."""
     asked = [told for capture in session.captures for told in capture.told.contexts]
-    typed = [(each.time, parse_or_none(each.context_usage)) for each in _beside(session, LocalCommand)]
+    typed = [(each.time, parse_or_none(each.context_usage)) for each in session.beside_of(LocalCommand)]
     told = [_counted(usage, time) for time, usage in (*asked, *typed) if isinstance(usage, dict)]
     found = sorted((each for each in told if each.parts), key=lambda each: each.time.timestamp() if each.time else 0.0)
     return found or [*_estimated(session)]
@@ -136,10 +136,6 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-def _beside(conversation: Conversation, kind: type[Any]) -> Sequence[Any]:
-    return conversation.beside.get(kind, ())
-
-
 def _estimated(session: Session) -> Iterator[ContextComposition]:
     """The last request: its size as the API counted it. What the first one had beside the prompt is the client's; the
     rest is shared out by characters."""
@@ -181,8 +177,8 @@ def _conversation_sizes(session: Session) -> Counter[tuple[str, str]]:
 def listings(conversation: Conversation) -> dict[tuple[str, str], int]:
     """The characters of what the client offered the model or told it beforehand, by kind and name."""
     found: dict[tuple[str, str], int] = {}
-    bodies = [each.attachment for each in _beside(conversation, Attachment)]
-    for body in (*bodies, *_beside(conversation, ApiRequestShape)[:1]):
+    bodies = [each.attachment for each in conversation.beside_of(Attachment)]
+    for body in (*bodies, *conversation.beside_of(ApiRequestShape)[:1]):
         reader = _LISTINGS.get(type(body))
         sizes: Counter[tuple[str, str]] = Counter()
         for kind, name, text in reader(body) if reader is not None else ():

@@ -120,8 +120,8 @@ def _spoken(turn: Turn) -> list[Goal]:
 
 def _titles(session: Session) -> Iterator[Goal]:
     for kind, field in ((CustomTitle, "custom_title"), (AiTitle, "ai_title")):
-        records = session.beside.get(kind, ())
-        title = next((text for record in reversed(records) if (text := getattr(record, field, None))), None)
+        given = (getattr(record, field, None) for record in reversed(session.beside_of(kind)))
+        title = next(filter(None, given), None)
         if title is not None:
             yield Goal(title, "title", is_by_person=kind is CustomTitle)
 
@@ -570,9 +570,7 @@ def _next_steps(reply: str) -> list[str]:
 
 
 def _pull_requests(session: Session) -> Iterator[str]:
-    for record in session.beside.get(PrLink, ()):
-        if isinstance(record, PrLink) and record.pr_url:
-            yield record.pr_url
+    return (record.pr_url for record in session.beside_of(PrLink) if record.pr_url)
 
 
 def _todos(session: Session) -> list[dict[str, Any]]:

@@ -19,12 +19,13 @@ from msgspec.structs import replace
 
 from reread import lazy
 from reread.billing import Prices
-from reread.records import AgentMeta, AgentProgress, ProgressLine, Record, Spoken, User
+from reread.records import AgentMeta, ProgressLine, Record, Spoken, User
 from reread.records.json_parts import text_or_none
 
 from .calls import ToolCall
 from .captured import ToolPermission
 from .conversation import Conversation
+from .progress_lines import agent_of
 from .speaker import Speaker, prompt_text, tag
 from .values import Branch, Notice
 
@@ -179,11 +180,10 @@ class _Evidence:
                 self.by_text.setdefault(agent_id, call.id)
 
     def _read_lines(self, conversation: Conversation) -> None:
-        for record in conversation.beside.get(ProgressLine, ()):
-            call_id = record.parent_tool_use_id if isinstance(record, ProgressLine) else None
-            data = record.progress if isinstance(record, ProgressLine) else None
-            if call_id and call_id not in self.repeated and isinstance(data, AgentProgress) and data.agent_id:
-                self.by_progress.setdefault(data.agent_id, call_id)
+        for record in conversation.beside_of(ProgressLine):
+            call_id, agent = record.parent_tool_use_id, agent_of(record)
+            if call_id and call_id not in self.repeated and agent:
+                self.by_progress.setdefault(agent, call_id)
         for i, kind in conversation.kinds.items():
             if kind is Speaker.TASK_NOTIFICATION:
                 text = conversation.line[i].text

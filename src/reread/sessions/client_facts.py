@@ -56,11 +56,11 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
 
 def client_facts(conversation: Conversation) -> ClientFacts:
     def last_value(kind: type[Record], name: str) -> Any:
-        found = conversation.beside.get(kind)
+        found = conversation.beside_of(kind)
         return getattr(found[-1], name) if found else None
 
     worktree = last_value(WorktreeState, "worktree_session")
-    bodies = [record.attachment for record in conversation.beside.get(Attachment, ()) if isinstance(record, Attachment)]
+    bodies = [record.attachment for record in conversation.beside_of(Attachment)]
     return ClientFacts(
         budget=_used(bodies, BudgetUsd, "${:,.2f} of ${:,.2f}"),
         tokens=_used(bodies, TokenUsage, "{:,.0f} of {:,.0f} tokens"),

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from itertools import starmap
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -40,6 +40,7 @@ from .tree import BranchWriter, Tree, grow, opening_lines
 from .turns import TurnWriter, prompt_of, queued_prompt, traceless_prompts
 from .values import MINIMUM_THOUGHT, Branch, Coverage, FlatText, Message, Notice, Prompt, Said, Thought, Turn, Unplaced
 
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 _USUAL = len("2026-01-05T09:00:00.000Z")
 """Length of a time in the client's own form. Such times sort as text; parsing all of them would cost as much as
 decoding."""
@@ -116,6 +117,10 @@ class Conversation:
         """The lines without a message, by type: titles, queue operations, compactions and others."""
         return self._sorted[1]
 
+    def beside_of(self, kind: type[AnyRecord]) -> Sequence[AnyRecord]:
+        """Those of one type, in file order."""
+        return cast("Sequence[AnyRecord]", self.beside.get(kind, ()))
+
     @cached_property
     def _sorted(self) -> tuple[list[Spoken], dict[type[Record], list[Record]]]:
         """Sorts lines by their exact type: calling `isinstance` on every line takes several times as long."""
@@ -188,7 +193,7 @@ class Conversation:
     @cached_property
     def traceless(self) -> dict[int, Prompt]:
         """Prompts found only in queue records, by the `id()` of the record."""
-        queued = self.beside.get(QueueOperation)
+        queued = self.beside_of(QueueOperation)
         return traceless_prompts(queued, self.line) if queued else {}
 
     @cached_property
@@ -273,7 +278,7 @@ class Conversation:
     @property
     def compactions(self) -> tuple[CompactBoundary, ...]:
         """Where the context was compacted."""
-        return tuple(r for r in self.beside.get(CompactBoundary, ()) if isinstance(r, CompactBoundary))
+        return tuple(self.beside_of(CompactBoundary))
 
     @cached_property
     def span(self) -> tuple[datetime | None, datetime | None]:

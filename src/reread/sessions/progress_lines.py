@@ -12,6 +12,12 @@ from msgspec.structs import replace
 from reread.records import AgentProgress, ProgressLine, Record, Spoken, decode
 
 
+def agent_of(line: Record) -> str | None:
+    """The agent that a progress line is about; None for any other line."""
+    progress = line.progress if isinstance(line, ProgressLine) else None
+    return progress.agent_id if isinstance(progress, AgentProgress) else None
+
+
 def agent_line(line: Record) -> Spoken | None:
     """The agent's line that a progress line repeats; `raw`, `line` and `offset` are those of the progress line."""
     progress = line.progress if isinstance(line, ProgressLine) else None
@@ -49,8 +55,7 @@ def lines_by_progress(lines: Iterable[Record], claimed: Collection[str]) -> dict
     found: dict[int, Spoken] = {}
     known: set[tuple[str, str]] = set()
     for line in lines:
-        progress = line.progress if isinstance(line, ProgressLine) else None
-        agent = progress.agent_id if isinstance(progress, AgentProgress) else None
+        agent = agent_of(line)
         if agent is None or agent in claimed:
             continue
         spoken = agent_line(line)

@@ -106,7 +106,7 @@ class Session(Conversation):
     @cached_property
     def by_progress(self) -> Mapping[int, Spoken]:
         """Agents that have lines of their own are left out: those lines are counted instead."""
-        lines = self.beside.get(ProgressLine)
+        lines = self.beside_of(ProgressLine)
         if not lines:
             return {}
         claimed = {agent.id for agent in self._agents if agent.records}
@@ -153,13 +153,12 @@ class Session(Conversation):
         where a line says so."""
         began = super().project or (self.hint.project_path if self.hint is not None else None)
         began = began or next((agent.project for agent in self._agents if agent.project), None)
-        moved = [record.relocated_cwd for record in self.beside.get(Relocated, ()) if isinstance(record, Relocated)]
-        return next(filter(None, reversed(moved)), None) or self._made_worktree_from(began) or began
+        moved = (record.relocated_cwd for record in reversed(self.beside_of(Relocated)))
+        return next(filter(None, moved), None) or self._made_worktree_from(began) or began
 
     def _made_worktree_from(self, folder: str | None) -> str | None:
         """The project of the worktree that a folder is in, where a line says that it is not below that project."""
-        states = (record for record in self.beside.get(WorktreeState, ()) if isinstance(record, WorktreeState))
-        made = filter(None, (state.beside_project for state in states))
+        made = filter(None, (state.beside_project for state in self.beside_of(WorktreeState)))
         found = (each.original_cwd for each in made if below(folder or "", each.worktree_path or "") is not None)
         return next(found, None)
 

@@ -84,7 +84,7 @@ def _choices(conversation: Conversation, title_file: str | None, agents: Sequenc
     yield from _words(conversation, agents)
     yield from _notifications(conversation)
     yield _first_command(conversation, "/")
-    yield from (record.text for record in conversation.beside.get(Summary, ()))
+    yield from (record.text for record in conversation.beside_of(Summary))
     yield from _goals(conversation)
 
 
@@ -113,17 +113,17 @@ _FIELD: dict[type[Record], str] = {CustomTitle: "custom_title", AiTitle: "ai_tit
 
 def _last(conversation: Conversation, kind: type[Record]) -> str | None:
     """The last value that is not empty: these lines are repeated at every turn."""
-    values = (getattr(record, _FIELD[kind]) for record in reversed(conversation.beside.get(kind, ())))
+    values = (getattr(record, _FIELD[kind]) for record in reversed(conversation.beside_of(kind)))
     return next((value for value in values if value), None)
 
 
 def _summary(conversation: Conversation) -> str | None:
     """A summary counts only if it names a line of this session: 1.0.x wrote those of others here."""
-    summaries = conversation.beside.get(Summary)
+    summaries = conversation.beside_of(Summary)
     if not summaries:
         return None
     own = {record.uuid for record in conversation.records if record.uuid is not None}
-    texts = (record.text for record in reversed(summaries) if getattr(record, "leaf_uuid", None) in own)
+    texts = (record.text for record in reversed(summaries) if record.leaf_uuid in own)
     return next((text for text in texts if not text.startswith(_ERROR_OPENINGS)), None)
 
 
@@ -196,10 +196,8 @@ def _first_sentence(conversation: Conversation) -> str:
 
 
 def _goals(conversation: Conversation) -> Iterator[str]:
-    for record in conversation.beside.get(Attachment, ()):
-        goal = record.attachment if isinstance(record, Attachment) else None
-        if isinstance(goal, GoalStatus):
-            yield goal.condition or ""
+    bodies = (record.attachment for record in conversation.beside_of(Attachment))
+    return (body.condition or "" for body in bodies if isinstance(body, GoalStatus))
 
 
 def _first_line(text: str) -> str:

@@ -159,8 +159,8 @@ def _commands(session: Session) -> Iterator[Sighting]:
 
 def _mentions(session: Session) -> Iterator[Sighting]:
     """Files that a person mentioned in a prompt (`@src/a.py`), and parts of files changed outside the session."""
-    for record in session.beside.get(Attachment, ()):
-        body = record.attachment if isinstance(record, Attachment) else None
+    for record in session.beside_of(Attachment):
+        body = record.attachment
         if isinstance(body, FileAttachment):
             file = object_of(parse_or_none(body.content)).get("file")
             yield from _seen(object_of(file), session, record, record.time)

@@ -28,7 +28,6 @@ from .prompt_text import Sketch, prose_of, sketch_of_words, words_of
 
 LONGEST_QUOTE = 200
 Found = TypeVar("Found")
-Beside = TypeVar("Beside", bound=Record)
 
 
 class FrictionKind(StrEnum):
@@ -396,10 +395,6 @@ class ConversationUnderTest:
             if kind is not Speaker.TOOL_RESULT:
                 found.setdefault(kind, []).append(line[index])  # type: ignore[arg-type]  # kinds are of user lines only
         return found
-
-    def beside(self, kind: type[Beside]) -> Iterator[Beside]:
-        """The lines of a kind outside the conversation, in file order."""
-        return (record for record in self.conversation.beside.get(kind, ()) if isinstance(record, kind))
 
     def lines_of(self, speaker: Speaker) -> list[User]:
         """The user lines of a speaker, in file order."""

@@ -205,7 +205,7 @@ Block = tuple[Record, str, str]
 
 
 def _attached_blocks(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
-    for record in subject.beside(Attachment):
+    for record in subject.conversation.beside_of(Attachment):
         body = record.attachment
         if isinstance(body, HookStoppedContinuation):
             yield record, body.message or "", _event_of(body)
@@ -214,14 +214,14 @@ def _attached_blocks(subject: ConversationUnderTest, reported: set[str]) -> Iter
 
 
 def _blocked_prompts(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
-    for record in subject.beside(Informational):
+    for record in subject.conversation.beside_of(Informational):
         reason = _of_prompt(record.text)
         if reason is not None and reason not in reported:
             yield record, reason, "UserPromptSubmit"
 
 
 def _blocked_ends(subject: ConversationUnderTest, reported: set[str]) -> Iterator[Block]:
-    for record in subject.beside(StopHookSummary):
+    for record in subject.conversation.beside_of(StopHookSummary):
         untold = [error for error in record.blocks if error.strip() not in reported]
         if record.prevented_continuation or untold:
             yield record, record.stop_reason or " ".join(untold), "Stop"
@@ -235,7 +235,7 @@ class HookError(Detector):
 
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         reported = set()
-        for record in subject.beside(Attachment):
+        for record in subject.conversation.beside_of(Attachment):
             body = record.attachment
             if isinstance(body, HookNonBlockingError):
                 reported.add(body.tool_use_id)
@@ -243,7 +243,7 @@ class HookError(Detector):
             elif isinstance(body, HookCancelled) and body.timed_out:
                 after = f" after {body.timeout_ms / 1000:g} s" if body.timeout_ms is not None else ""
                 yield self._at(subject, record, f"timed out{after}", _event_of(body), body.command)
-        for summary in subject.beside(StopHookSummary):
+        for summary in subject.conversation.beside_of(StopHookSummary):
             if summary.tool_use_id not in reported:
                 for error in summary.failures:
                     yield self._at(subject, summary, error, "Stop", None)
@@ -321,7 +321,7 @@ def outcome_of(subject: ConversationUnderTest) -> SessionOutcome:
     tested = ((call, tests_of(call.command, call.call)) for call in reversed(subject.commands))
     test, ended = next((each for each in tested if each[1] is not None), (None, None))
     done, left = _todos(subject)
-    links = {record.pr_url for record in subject.beside(PrLink)}
+    links = {record.pr_url for record in subject.conversation.beside_of(PrLink)}
     return SessionOutcome(
         last_test=ended,
         last_test_uuid=test.proof.uuid if test is not None else None,

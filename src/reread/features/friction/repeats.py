@@ -303,7 +303,7 @@ class ReadWaste(Detector):
 
 def _read_again(subject: ConversationUnderTest) -> dict[str, list[DetectedCall]]:
     """For each file the reads of a part that was read before, with no edit and no compaction between."""
-    cuts = sorted(record.offset for record in subject.beside(CompactBoundary))
+    cuts = sorted(record.offset for record in subject.conversation.beside_of(CompactBoundary))
     read: dict[str, set[str]] = {}
     wasted: dict[str, list[DetectedCall]] = {}
     passed = 0

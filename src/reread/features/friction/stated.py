@@ -86,7 +86,7 @@ def _documents(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator
 
 
 def _attached(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | None, str]]:
-    for record in subject.beside(Attachment):
+    for record in subject.conversation.beside_of(Attachment):
         yield from ((path, record.time, text) for path, text in _told_by(record.attachment))
 
 
