@@ -25,7 +25,7 @@ from reread.features.edits.shell import key_of
 from reread.features.summaries import RanTests, test_runs_of
 from reread.index.read import calls_with_files
 from reread.index.sessions import sessions
-from reread.sessions import CallStatus, Session, ToolCall
+from reread.sessions import CallStatus, Session
 
 if TYPE_CHECKING:
     from .inner import InnerArchive
@@ -233,7 +233,7 @@ def _work(session: Session, places: Sequence[EditPosition], share: float, tests:
     first = places[0]
     turns = (turn for branch in session.branches for turn in branch.turns if turn.index == first.turn)
     turn = next((each for each in turns if each.branch == first.branch), None)
-    calls = [step for step in turn.steps if isinstance(step, ToolCall)] if turn is not None else []
+    calls = turn.calls if turn is not None else []
     spent = session.usage_of(turn).nanodollars if turn is not None else None
     return Work(
         session=session.id,

@@ -91,8 +91,7 @@ def activity_of(session: Session, quiet: float) -> Activity:
 
 def _pending(turn: Turn) -> list[str]:
     """The tools whose results are missing."""
-    calls = (step for step in turn.steps if isinstance(step, ToolCall))
-    return [call.name for call in calls if call.status is CallStatus.MISSING]
+    return [call.name for call in turn.calls if call.status is CallStatus.MISSING]
 
 
 def _has_ended(turn: Turn, quiet: float) -> bool:

@@ -385,7 +385,7 @@ def _outcome(turns: Sequence[Turn]) -> str:
 
 
 def _calls(turn: Turn) -> list[DetectedCall]:
-    return [DetectedCall(step) for step in turn.steps if isinstance(step, ToolCall)]
+    return [DetectedCall(call) for call in turn.calls]
 
 
 def _answer(turn: Turn) -> str:

@@ -471,36 +471,47 @@ class Client:
 
     def _deliver(self, events: Sequence[Event], weight: int = 0) -> None:
         for event in events:
-            if isinstance(event, ControlAnswer):
-                answered = self._asked.get(event.request_id)
-                if answered is not None and not answered.done():
-                    answered.set_result(event)
-            elif isinstance(event, HookCallback):
-                self._send_out(self._call_hook(event))
-            elif isinstance(event, ControlQuestion) and event.subtype == "mcp_message" and self._tools:
-                self._send_out(self._answer_tools(event))
-            elif unknown := _unanswerable(event):
-                self._send_out(self._say(unknown))
-            elif isinstance(event, Withdrawn):
-                self._builder.add(withdrawn_block(event))
-            elif isinstance(event, Permission | PermissionAnswered | PermissionVoid):
-                self._note_permission(event)
-                if isinstance(event, Permission) and self._on_permission is not None:
-                    self._send_out(self._call_on_permission(self._on_permission, event))
-            elif isinstance(event, TurnResult):
-                self._is_answering = self._is_answering and event.origin is not None
-                self._has_failed_turn = event.is_error
+            react = _REACTIONS.get(type(event))
+            if react is not None:
+                react(self, event)
         self._mailbox.add(events, bool(self._stream.open_tasks), weight)
 
-    def _note_permission(self, event: Permission | PermissionAnswered | PermissionVoid) -> None:
-        """Adds the permission to the session: a transcript has only its outcome."""
-        now = datetime.now(UTC)
-        if isinstance(event, Permission):
-            if event.id is not None:
-                self._permissions[event.request_id] = event.id, ToolPermission(asked=now, reason=event.reason)
-        elif (known := self._permissions.pop(event.request_id, None)) is not None:
+    def _take_answer(self, event: ControlAnswer) -> None:
+        answered = self._asked.get(event.request_id)
+        if answered is not None and not answered.done():
+            answered.set_result(event)
+
+    def _take_question(self, event: ControlQuestion) -> None:
+        if event.subtype == "mcp_message" and self._tools:
+            self._send_out(self._answer_tools(event))
+        else:
+            self._refuse(event.request_id, f"this host does not know {event.subtype!r}")
+
+    def _take_unknown(self, event: UnknownFrame) -> None:
+        if isinstance(event.record, ControlRequest) and event.record.request_id:
+            self._refuse(event.record.request_id, "this host does not understand the request")
+
+    def _refuse(self, request_id: str, why: str) -> None:
+        """An error to a request that this host does not know: unanswered, it would block the client for ever."""
+        self._send_out(self._say(outgoing.failure(request_id, why)))
+
+    def _take_permission(self, event: Permission) -> None:
+        """Permissions belong to the session: a transcript has only their outcome."""
+        if event.id is not None:
+            asked = ToolPermission(asked=datetime.now(UTC), reason=event.reason)
+            self._permissions[event.request_id] = event.id, asked
+        if self._on_permission is not None:
+            self._send_out(self._call_on_permission(self._on_permission, event))
+
+    def _take_settled(self, event: PermissionAnswered | PermissionVoid) -> None:
+        known = self._permissions.pop(event.request_id, None)
+        if known is not None:
             call, permission = known
-            self._builder.add_permission(call, settled_permission(permission, event, now))
+            self._builder.add_permission(call, settled_permission(permission, event, datetime.now(UTC)))
+
+    def _take_result(self, event: TurnResult) -> None:
+        self._is_answering = self._is_answering and event.origin is not None
+        self._has_failed_turn = event.is_error
 
     def _send_out(self, task: Coroutine[Any, Any, None]) -> None:
         """Runs in its own task: the reader must not wait for room in the client's input."""
@@ -652,13 +663,18 @@ async def _suppressing_the_end(task: Coroutine[Any, Any, None]) -> None:
         await task
 
 
-def _unanswerable(event: Event) -> bytes | None:
-    """The error answer to a request that this host does not know: unanswered, it would block the client for ever."""
-    if isinstance(event, ControlQuestion):
-        return outgoing.failure(event.request_id, f"this host does not know {event.subtype!r}")
-    if isinstance(event, UnknownFrame) and isinstance(event.record, ControlRequest) and event.record.request_id:
-        return outgoing.failure(event.record.request_id, "this host does not understand the request")
-    return None
+_REACTIONS: dict[type[Event], Callable[[Client, Any], None]] = {
+    ControlAnswer: Client._take_answer,
+    HookCallback: lambda client, event: client._send_out(client._call_hook(event)),
+    ControlQuestion: Client._take_question,
+    UnknownFrame: Client._take_unknown,
+    Withdrawn: lambda client, event: client._builder.add(withdrawn_block(event)),
+    Permission: Client._take_permission,
+    PermissionAnswered: Client._take_settled,
+    PermissionVoid: Client._take_settled,
+    TurnResult: Client._take_result,
+}
+"""What the client itself does about an event; the host gets all of them."""
 
 
 def _plan_file(path: str) -> str | None:

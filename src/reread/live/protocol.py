@@ -433,11 +433,10 @@ class Stream:
         if self._is_repeated(frame):
             return
         thread = self._thread(frame, frame.parent_tool_use_id)
-        said = frame.message
-        id = said.id if said is not None else None  # noqa: A001
-        message = thread.message(id)
+        said = frame.api_message
+        message = thread.message(said.id)
         if message is None:
-            message = StreamedMessage(id, said.model if said is not None else None)
+            message = StreamedMessage(said.id, said.model)
             # A text of the client itself may come inside a message, which then goes on (a refusal in 2.1.197).
             yield from thread.begin(message) if not frame.is_synthetic else ()
         for block in _blocks(frame):
@@ -445,13 +444,13 @@ class Stream:
             if whole is not None:
                 self._questions.plans.saw(whole)
                 yield whole
-        if said is None or message.is_streamed or message.has_ended or frame.is_synthetic:
+        if message.is_streamed or message.has_ended or frame.is_synthetic:
             return
         # Without stream events, some versions give the stop reason on the message's last line, others on all of them.
         if said.stop_reason is not None and said.usage is not None:
             message.has_ended = True
             yield events.MessageUsage(
-                **thread.where, message_id=id, usage=said.usage, stop_reason=said.stop_reason, model=said.model
+                **thread.where, message_id=said.id, usage=said.usage, stop_reason=said.stop_reason, model=said.model
             )
 
     def _user(self, frame: User) -> Iterator[Event]:
@@ -466,16 +465,7 @@ class Stream:
             return
         results = [block for block in frame.blocks if isinstance(block, ToolResult)]
         for block in results:
-            came = events.ToolResult(
-                **where,
-                id=block.tool_use_id,
-                text=block.as_text,
-                is_error=bool(block.is_error),
-                uuid=frame.uuid,
-                result=frame.tool_use_result if len(results) == 1 else None,  # it is that of one of them
-                images=sum(isinstance(part, Image) for part in list_of(block.content)),
-                record=frame,
-            )
+            came = _result(block, frame, where, is_alone=len(results) == 1)
             self._questions.plans.saw(came)
             yield came
         if not results:
@@ -627,6 +617,19 @@ def _begun(event: MessageStart, frame: StreamEvent) -> StreamedMessage:
     start = event.message
     id, model = (start.id, start.model) if start is not None else (None, None)  # noqa: A001
     return StreamedMessage(id, model, is_streamed=True, ttft_ms=frame.ttft_ms)
+
+
+def _result(block: ToolResult, frame: User, where: EventPlace, *, is_alone: bool) -> events.ToolResult:
+    return events.ToolResult(
+        **where,
+        id=block.tool_use_id,
+        text=block.as_text,
+        is_error=bool(block.is_error),
+        uuid=frame.uuid,
+        result=frame.tool_use_result if is_alone else None,  # it is that of one of them
+        images=sum(isinstance(part, Image) for part in list_of(block.content)),
+        record=frame,
+    )
 
 
 def _blocks(frame: Assistant) -> list[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -51,6 +51,9 @@ class StreamedBlock(Struct):
         return whole_block(self.start, self.text, self.signature)
 
 
+_DELTAS: dict[type[Block], Callable[..., Delta]] = {ThinkingBlock: ThinkingDelta, TextBlock: TextDelta}
+
+
 class StreamedMessage:
     """Takes fragments and complete frames of one message and delivers every block whole exactly once."""
 
@@ -86,13 +89,10 @@ class StreamedMessage:
             return None
         block.pieces.append(text)
         start = block.start
-        if isinstance(start, ThinkingBlock):
-            return ThinkingDelta(**where, message_id=self.id, index=index, text=text)
-        if isinstance(start, TextBlock):
-            return TextDelta(**where, message_id=self.id, index=index, text=text)
         if isinstance(start, ToolUse):
             return ToolDelta(**where, message_id=self.id, index=index, text=text, id=start.id, name=start.name)
-        return None
+        delta = _DELTAS.get(type(start))
+        return delta(**where, message_id=self.id, index=index, text=text) if delta is not None else None
 
     def confirm(self, block: Block, record: Assistant, where: EventPlace) -> Whole | None:
         """Delivers a block of a complete frame in place of its fragments; None if it was delivered already."""

@@ -86,7 +86,7 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
         named = {
             "system-prompt": self.system_prompt,
             "append-system-prompt": self.append_system_prompt,
-            "tools": None if self.tools is None else ",".join(self.tools),
+            "tools": _listed(self.tools),
             "allowedTools": ",".join(self.allowed_tools) or None,
             "disallowedTools": ",".join(self.disallowed_tools) or None,
             "max-turns": self.max_turns,
@@ -95,7 +95,7 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
             "effort": self.effort,
             "mcp-config": _document(self._servers),
             "settings": _document(self.settings),
-            "setting-sources": None if self.setting_sources is None else ",".join(self.setting_sources),
+            "setting-sources": _listed(self.setting_sources),
             "agents": _document(self.agents),
             "json-schema": _document(self.output_schema),
             "resume-session-at": self.resume_session_at,
@@ -111,6 +111,10 @@ class ClientOptions(Struct, frozen=True, kw_only=True):
     @property
     def _servers(self) -> Mapping[str, Any] | str | PathLike[str] | None:
         return {"mcpServers": self.mcp_servers} if isinstance(self.mcp_servers, Mapping) else self.mcp_servers
+
+
+def _listed(names: Sequence[str] | None) -> str | None:
+    return None if names is None else ",".join(names)
 
 
 def _document(value: Mapping[str, Any] | str | PathLike[str] | None) -> str | None:

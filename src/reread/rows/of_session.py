@@ -178,24 +178,23 @@ def added_by(capture: SessionCapture, session: Session) -> Conversation:
 def _counted(capture: SessionCapture, session: Session) -> list[Record]:
     """Replies that the transcript lacks, and those for which it has only the first counts of the stream."""
     known: dict[str | None, int] = {}
-    for message in filter(None, map(_reply, session.transcript)):
+    for message in map(_reply, session.transcript):
         if message.usage is not None:
             known[message.id] = max(known.get(message.id, 0), message.usage.output_tokens or 0)
     added = {id(record) for record in capture.added}
     told = capture.told.finals.items()
     finals = {name: final for name, final in told if (final.usage.output_tokens or 0) > known.get(name, -1)}
-    records = [
-        record
-        for record in capture.told.records
-        if id(record) in added or ((reply := _reply(record)) is not None and reply.id in finals)
-    ]
+    records = [record for record in capture.told.records if id(record) in added or _reply(record).id in finals]
     # Frames do not name the git branch, and a response must keep its branch whichever of two files it is counted in.
     branch = next((record.git_branch for record in reversed(session.transcript) if record.git_branch), None)
     return [replace(record, git_branch=branch) for record in completed(records, finals)]
 
 
-def _reply(record: Record) -> ApiMessage | None:
-    return record.message if isinstance(record, Assistant) else None
+def _reply(record: Record) -> ApiMessage:
+    return record.api_message if isinstance(record, Assistant) else _NO_REPLY
+
+
+_NO_REPLY = ApiMessage()
 
 
 def session_row(session: Session, name: str, folder: str) -> SessionRow:

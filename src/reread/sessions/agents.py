@@ -116,14 +116,7 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
     """Finds for every agent the call that started it, where the records name one."""
     if not agents:
         return
-    owners: dict[str, tuple[ToolCall, str | None]] = {}
-    # Calls of agents in the trunk's file are also among the trunk's calls. Calls that a file copied are not its own.
-    inside = [(agent.id, agent) for agent in agents if agent.is_recorded_inline]
-    files = [(agent.id, agent) for agent in agents if not agent.is_recorded_inline]
-    for owner, conversation in (*inside, (None, trunk), *files):
-        for call in conversation.tool_calls:
-            if call.id is not None:
-                owners.setdefault(call.id, (call, owner))
+    owners = _owners(agents, trunk)
     evidence = _Evidence([trunk, *agents])
     claimed: set[str] = set()
     for agent in agents:
@@ -131,6 +124,19 @@ def link(agents: Sequence[Subagent], trunk: Conversation) -> None:
         if call_id is not None:
             claimed.add(call_id)
             agent.call, agent.parent = owners[call_id]
+
+
+def _owners(agents: Sequence[Subagent], trunk: Conversation) -> dict[str, tuple[ToolCall, str | None]]:
+    """Every call by its id, with the agent that made it; None for the trunk."""
+    # Calls of agents in the trunk's file are also among the trunk's calls. Calls that a file copied are not its own.
+    inside = [(agent.id, agent) for agent in agents if agent.is_recorded_inline]
+    files = [(agent.id, agent) for agent in agents if not agent.is_recorded_inline]
+    every = ((call, owner) for owner, part in (*inside, (None, trunk), *files) for call in part.tool_calls)
+    owners: dict[str, tuple[ToolCall, str | None]] = {}
+    for call, owner in every:
+        if call.id is not None:
+            owners.setdefault(call.id, (call, owner))
+    return owners
 
 
 class _Evidence:

@@ -167,11 +167,10 @@ def completed(records: Sequence[Record], finals: Mapping[str, Final]) -> list[Re
 
 
 def _completed(record: Record, finals: Mapping[str, Final]) -> Record:
-    message = record.message if isinstance(record, Assistant) else None
-    final = finals.get(message.id or "") if message is not None else None
-    if message is None or final is None:
+    final = finals.get(record.api_message.id or "") if isinstance(record, Assistant) else None
+    if not isinstance(record, Assistant) or final is None:
         return record
-    known = message.usage
+    message, known = record.api_message, record.api_message.usage
     if known is not None and (known.output_tokens or 0) > (final.usage.output_tokens or 0):
         return record
     usage = final.usage if known is None else _over(known, final.usage)
@@ -310,28 +309,32 @@ def _names(record: Record) -> Iterator[Name]:
         return
     if record.uuid is not None:
         yield record.uuid
-    if isinstance(record, User) and record.sent_as_uuid:
-        yield record.sent_as_uuid
     if isinstance(record, Assistant):
         yield from _names_of_reply(record)
     elif isinstance(record, User):
-        kind = kind_of(record)
-        if kind is Speaker.TOOL_RESULT:
-            results = (block for block in record.blocks if isinstance(block, ToolResult))
-            yield from (("result", block.tool_use_id) for block in results if block.tool_use_id is not None)
-        elif kind in TYPED:
-            yield (_TYPED, typed_text(record, kind))
+        yield from _names_of_user_line(record)
     elif isinstance(record, QueueOperation | Attachment) and record.text:
         yield (_TYPED, record.text)
 
 
+def _names_of_user_line(record: User) -> Iterator[Name]:
+    if record.sent_as_uuid:
+        yield record.sent_as_uuid
+    kind = kind_of(record)
+    if kind is Speaker.TOOL_RESULT:
+        results = (block for block in record.blocks if isinstance(block, ToolResult))
+        yield from (("result", block.tool_use_id) for block in results if block.tool_use_id is not None)
+    elif kind in TYPED:
+        yield (_TYPED, typed_text(record, kind))
+
+
 def _names_of_reply(record: Assistant) -> Iterator[Name]:
-    message = record.message
+    message = record.api_message.id
     for block in record.blocks:
         if isinstance(block, ToolUse):
             yield from [("call", block.id)] if block.id is not None else []
-        elif message is not None and message.id is not None and (text := _text_of(block)):
-            yield ("said", message.id, text)
+        elif message is not None and (text := _text_of(block)):
+            yield ("said", message, text)
 
 
 def _text_of(block: Block) -> str | None:

@@ -289,8 +289,7 @@ class Conversation:
         ends = [min(usual), max(usual)] if usual else []
         if any(parse_time(stamp) is None for stamp in ends):  # `2026-13-45T99:99:99.000Z`: others are between
             ends = usual
-        times = [time for stamp in (*ends, *others) if (time := parse_time(stamp)) is not None]
-        return (min(times), max(times)) if times else (None, None)
+        return span_of(map(parse_time, (*ends, *others)))
 
     @property
     def project(self) -> str | None:
@@ -368,6 +367,12 @@ class Conversation:
     def call_of(self, block: ToolUse) -> ToolCall:
         """The call that a block makes; a replayed block gives the call it repeats."""
         return self._calls_by_block[id(block)]
+
+
+def span_of(times: Iterable[datetime | None]) -> tuple[datetime | None, datetime | None]:
+    """The earliest and the latest of the times that are known."""
+    known = [time for time in times if time is not None]
+    return min(known, default=None), max(known, default=None)
 
 
 def _reply_blocks(record: Record) -> Sequence[Block]:

@@ -22,7 +22,7 @@ from reread.records.state import IndexEntry, Relocated, WorktreeState
 from .agents import AgentKind, Subagent, inline_agents, link, progress_agents
 from .calls import CallStatus, ToolCall
 from .captured import Captured, Final, FinalCounts, Joined, SessionCapture, ToolPermission, completed
-from .conversation import Conversation
+from .conversation import Conversation, span_of
 from .progress_lines import lines_by_progress
 from .requests import collapse
 from .titles import title_of
@@ -166,13 +166,11 @@ class Session(Conversation):
     def span(self) -> tuple[datetime | None, datetime | None]:
         """The earliest and the latest time in the file, or else in the client's own index."""
         started, ended = super().span
-        if started is None and self.hint is None:
-            spans = [time for agent in self._agents for time in agent.span if time is not None]
-            return (min(spans), max(spans)) if spans else (None, None)
-        if started is not None or self.hint is None:
+        if started is not None:
             return started, ended
-        began, last = parse_time(self.hint.created), parse_time(self.hint.modified)
-        return began or last, last or began
+        if self.hint is not None:
+            return span_of(map(parse_time, (self.hint.created, self.hint.modified)))
+        return span_of(time for agent in self._agents for time in agent.span)
 
     @property
     def _named_agents(self) -> tuple[Subagent, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -233,30 +233,27 @@ class TurnWriter:
         return [Notice(what="queued", text=record.text, record=record)] if id(record) in self._queued else []
 
     def _add_reply(self, draft: Draft, record: Assistant) -> None:
-        if record.is_api_error_message or record.is_synthetic:
-            told = client_steps(record)
-            if told is not None:
-                draft.steps += told
-                return
-        else:
-            draft.has_answer = True
-        steps, content = draft.steps, record.content
-        if isinstance(content, str):
-            steps += _steps_of_text(record, Text(text=content)) if content else []
-            return
+        is_answered = is_answer(record)
+        draft.has_answer = draft.has_answer or is_answered
+        told = None if is_answered else client_steps(record)
+        draft.steps += self._reply_steps(record) if told is None else told
+
+    def _reply_steps(self, record: Assistant) -> Sequence[Step]:
+        content = record.content
         if content is None:
-            steps += _unreadable(record)
-        for block in content or ():
-            if self._lost.has(record.api_message.id, block):
-                steps.append(Notice(what="unsaid", text=UNSAID, record=record))
-            elif type(block) is Text:
-                steps += _steps_of_text(record, block)
-            elif type(block) is Thinking or type(block) is RedactedThinking:
-                steps.append(Thought(record=record, block=block))
-            elif isinstance(block, ToolUse):
-                steps.append(self._call_of(block))
-            else:
-                steps += attached(record, block)
+            return _unreadable(record)
+        if isinstance(content, str):
+            return _steps_of_text(record, Text(text=content)) if content else []
+        return [step for block in content for step in self._block_steps(record, block)]
+
+    def _block_steps(self, record: Assistant, block: Block) -> Sequence[Step]:
+        if self._lost.has(record.api_message.id, block):
+            return [Notice(what="unsaid", text=UNSAID, record=record)]
+        if type(block) is Text:
+            return _steps_of_text(record, block)
+        if type(block) is Thinking or type(block) is RedactedThinking:
+            return [Thought(record=record, block=block)]
+        return [self._call_of(block)] if isinstance(block, ToolUse) else attached(record, block)
 
 
 def _steps_of_text(record: Assistant, block: Text) -> list[Step]:
@@ -423,27 +420,27 @@ def _retracted(record: User | ModelFallback) -> list[Notice]:
 
 
 def _system_notices(record: System) -> list[Notice]:
-    if isinstance(record, ModelFallback):
-        told = plain(record.content or "").strip()
-        return [*([Notice(what="informational", text=told, record=record)] if told else []), *_retracted(record)]
-    if isinstance(record, CompactBoundary):
-        return [Notice(what="compacted", text=_compaction(record), record=record)]
-    if isinstance(record, ApiError):
-        return [Notice(what="api_error", text=_retry(record), record=record)]
-    if isinstance(record, LocalCommand):
-        is_command = "<command-name>" in record.text
-        text = command_line(record.text) if is_command else local_output(record.text)
-        return [Notice(what="command", text=text, record=record)] if text else []
-    if isinstance(record, StopHookSummary) and (record.prevented_continuation or record.failures):
-        return [Notice(what="hook", text=record.stop_reason or "a stop hook failed", record=record)]
-    if isinstance(record, Informational) and record.prevent_continuation:  # only hooks set it
-        return [Notice(what="hook", text=" ".join(record.text.partition(PROMPT_BELOW)[0].split()), record=record)]
-    if isinstance(record, AwaySummary):
-        return [Notice(what="task", text=plain(record.text), record=record)]
-    if type(record) is System and record.subtype:
-        return [Notice(what="unknown", text=record.text or f"system line of type {record.subtype}", record=record)]
-    text = plain(record.content or "").strip()  # the client showed it, and hooks of 1.0.x have no subtype
-    return [Notice(what="informational" if record.subtype else "hook", text=text, record=record)] if text else []
+    what, words = _TOLD_BY_SYSTEM.get(type(record), ("", lambda _: None))
+    text = words(record)
+    if text is None:  # the client showed its content, and hooks of 1.0.x have no subtype
+        what, text = "informational" if record.subtype else "hook", plain(record.content or "").strip()
+    notices = [Notice(what=what, text=text, record=record)] if text else []
+    return notices + (_retracted(record) if isinstance(record, ModelFallback) else [])
+
+
+def _local_command(record: LocalCommand) -> str:
+    return command_line(record.text) if "<command-name>" in record.text else local_output(record.text)
+
+
+def _stop_of_hook(record: StopHookSummary) -> str | None:
+    is_told = record.prevented_continuation or record.failures
+    return (record.stop_reason or "a stop hook failed") if is_told else None
+
+
+def _hook_on_prompt(record: Informational) -> str | None:
+    """Only hooks prevent that the client goes on."""
+    words = " ".join(record.text.partition(PROMPT_BELOW)[0].split())
+    return (words or "stopped by a hook") if record.prevent_continuation else None
 
 
 def _attachment_notices(record: Attachment) -> list[Notice]:
@@ -515,6 +512,21 @@ def _retry(record: ApiError) -> str:
     attempt = f" {record.retry_attempt}" if record.retry_attempt is not None else ""
     limit = f" of {record.max_retries}" if record.max_retries is not None else ""
     return f"{reason_to_retry(record)}, retry{attempt}{limit}"
+
+
+_TOLD_BY_SYSTEM: dict[type, tuple[str, Callable[[Any], str | None]]] = {
+    CompactBoundary: ("compacted", _compaction),
+    ApiError: ("api_error", _retry),
+    LocalCommand: ("command", _local_command),
+    StopHookSummary: ("hook", _stop_of_hook),
+    Informational: ("hook", _hook_on_prompt),
+    AwaySummary: ("task", lambda record: plain(record.text)),
+    System: (
+        "unknown",
+        lambda record: (record.text or f"system line of type {record.subtype}") if record.subtype else None,
+    ),
+}
+"""What a line of the client is shown as, and its words; None if only its content tells it."""
 
 
 def reason_to_retry(record: ApiError) -> str:

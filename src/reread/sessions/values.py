@@ -12,6 +12,7 @@ from reread.billing import Prices, packaged_prices
 from reread.billing.report import Tokens
 from reread.lazy import TYPE_CHECKING
 from reread.records import Assistant, Block, Record, RedactedThinking, Spoken, Text, Thinking, ToolUse, Usage, User
+from reread.records.json_parts import list_of, object_of
 
 from .calls import FromLine, ToolCall
 from .requests import add_up, requests_of, spoken_groups
@@ -144,11 +145,11 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def message(self) -> dict[str, Any]:
         """Plain values, as in the transcript; `content` is that of all its lines, and `usage` the one that counts."""
-        lines = [line for record in self.records if isinstance(line := record.data.get("message"), dict)]
-        parts = [part for line in lines if isinstance(line.get("content"), list) for part in line["content"]]
+        lines = [object_of(record.data.get("message")) for record in self.records]
+        parts = [part for line in lines for part in list_of(line.get("content"))]
         usages = [usage for line in lines if isinstance(usage := line.get("usage"), dict)]
         counted = max(reversed(usages), key=_output, default=None)
-        first = lines[0] if lines else {}
+        first = next(filter(None, lines), {})
         whole = {**first, "content": parts or first.get("content", [])}
         return whole if counted is None else {**whole, "usage": counted}
 
@@ -187,6 +188,10 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<Turn {self.index}, {len(self.steps)} steps, {len(self.records)} records>"
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [step for step in self.steps if isinstance(step, ToolCall)]
 
 
 class Branch(Struct, frozen=True, kw_only=True):

@@ -113,7 +113,7 @@ def _hyphenated(cwd: str) -> str:
 
 _SETTINGS = ("settings.json", "settings.local.json")
 _CONFIG_FILES = ("history.jsonl", *_SETTINGS)
-_CONFIG_FOLDERS = ("projects", "transcripts", "profiles")
+_OF_CONFIG = (*_CONFIG_FILES, "projects", "transcripts", "profiles")
 # Many folders contain `projects`. One is a config directory, of which only some parts are walked, if it also contains
 # something else of the client's.
 _CONFIG_SIGNS = {*_CONFIG_FILES, "todos", "file-history", "plugins", "shell-snapshots", "statsig"}
@@ -252,8 +252,7 @@ class _Walk:
                 continue
             entries = self._entries(folder)
             is_config = is_config_folder(folder, {entry.name for entry in entries})
-            if is_config:
-                entries = [entry for entry in entries if entry.name in (*_CONFIG_FILES, *_CONFIG_FOLDERS)]
+            entries = [entry for entry in entries if not is_config or entry.name in _OF_CONFIG]
             files = [entry.path for entry in entries if not _is_folder(entry)]
             found = 0
             for file in self._files(files, is_config=is_config):

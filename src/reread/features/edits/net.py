@@ -11,18 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from reread.records import Record
-from reread.sessions import (
-    Branch,
-    Notice,
-    Session,
-    Subagent,
-    Tokens,
-    ToolCall,
-    Turn,
-    collapse,
-    requests_of,
-    spoken_groups,
-)
+from reread.sessions import Branch, Notice, Session, Subagent, Tokens, Turn, collapse, requests_of, spoken_groups
 
 from .changes import FileChange, Whereabouts, changes_of
 from .history import Event, FileHistory, Gap, ReadBackup, Version, histories_of, rewinds_of, sightings_of
@@ -314,7 +303,7 @@ def _part(turn: Turn, is_here: Callable[[Record], bool]) -> Iterable[Turn]:
 
 
 def _way(session: Session, branch: Branch, turns: Sequence[Turn]) -> BranchSide:
-    calls = {step.id for turn in turns for step in turn.steps if isinstance(step, ToolCall) and step.id}
+    calls = {call.id for turn in turns for call in turn.calls if call.id}
     own = requests_of(spoken_groups([record for turn in turns for record in turn.records]))
     below = [agent.requests for agent in _agents(session, calls)]
     return BranchSide(branch=branch, turns=tuple(turns), used=collapse([own, *below], session.prices))
