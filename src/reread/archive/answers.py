@@ -139,13 +139,12 @@ def place_of(session: Session, uuid: str) -> tuple[Branch, int]:
     """The branch and turn of a line, given by its uuid or a prefix of it. A line of an agent counts as part of the
     turn that started the agent. Raises BadInput if no turn contains the line."""
     found = _turn_with(session, {uuid}, is_prefix=False) or _turn_with(session, {uuid}, is_prefix=True)
+    agents = {agent.id: agent for agent in session.subagents}
     agent = next((agent for agent in session.subagents if _holds(agent, uuid)), None)
     while found is None and agent is not None:
-        call = agent.call
-        if call is not None and call.uuid is not None:
-            found = _turn_with(session, {call.uuid}, is_prefix=False)
-        parent = agent.parent
-        agent = next((each for each in session.subagents if each.id == parent), None) if parent else None
+        if agent.call is not None and agent.call.uuid is not None:
+            found = _turn_with(session, {agent.call.uuid}, is_prefix=False)
+        agent = agents.get(agent.parent or "")
     if found is None:
         raise BadInput(f"no turn of session {printable(session.id)} holds a line {printable(uuid)!r}")
     return found

@@ -28,6 +28,7 @@ from reread.sessions import Session, scope_of
 
 from .answer import Answer
 from .filters import Filter
+from .groups import grouped
 from .listing import project_name, projects_of_files
 from .usage_report import (
     PERIODS,
@@ -175,17 +176,15 @@ def check_grouping(by: str) -> None:
 
 def with_caching(usage: UsageReport, cells: Sequence[CacheCell], session: SessionCaching | None = None) -> CacheReport:
     """The cache report that goes with a usage report, from the cells that it was made of."""
-    by_key: dict[str | None, list[Caching]] = {}
-    for each in cells:
-        by_key.setdefault(each.cell.key, []).append(each.caching)
+    by_key = grouped(cells, lambda each: each.cell.key)
     return CacheReport(
         by=usage.by,
         rows=tuple(
-            CacheRow(key=row.key, title=row.title, tokens=row.tokens, caching=added(by_key[row.key]))
+            CacheRow(key=row.key, title=row.title, tokens=row.tokens, caching=_sum(by_key[row.key]))
             for row in usage.rows
         ),
         totals=usage.totals,
-        caching=added(each.caching for each in cells),
+        caching=_sum(cells),
         causes=tuple(_causes(cells)),
         accounting=usage.accounting,
         session=session,
@@ -197,12 +196,17 @@ def added(parts: Iterable[Caching]) -> Caching:
     return Caching(*map(column_sum, zip(*parts, strict=True)))
 
 
+def _sum(cells: Iterable[CacheCell]) -> Caching:
+    return added(each.caching for each in cells)
+
+
 def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
-    by_cause: dict[tuple[str, bool], list[Caching]] = {}
-    for each in cells:
-        if each.cause is not None:
-            by_cause.setdefault((each.cause, each.by_api), []).append(each.caching)
-    causes = [RebuildCause(name=name, by_api=told, caching=added(parts)) for (name, told), parts in by_cause.items()]
+    by_cause = grouped(cells, lambda each: (each.cause, each.by_api))
+    causes = [
+        RebuildCause(name=name, by_api=told, caching=_sum(parts))
+        for (name, told), parts in by_cause.items()
+        if name is not None
+    ]
     return sorted(causes, key=lambda each: (-(each.caching.premium or 0), -each.caching.rebuilt_tokens, each.name))
 
 
@@ -335,12 +339,9 @@ def caching_of(row: Response) -> Caching:
 def _contexts(responses: SessionResponses) -> Iterator[Context]:
     """The context of the conversation first, then those of its agents; an advisor's call has a context of its own and
     is left out."""
-    by_agent: dict[str | None, list[tuple[datetime | None, int]]] = {}
-    for each in responses.responses:
-        if each.rows:
-            by_agent.setdefault(responses.agent(each), []).append((each.at, each.prompt))
+    by_agent = grouped((each for each in responses.responses if each.rows), responses.agent)
     for agent in sorted(by_agent, key=lambda name: name is not None):
-        yield Context(agent=agent, prompts=tuple(by_agent[agent]))
+        yield Context(agent=agent, prompts=tuple((each.at, each.prompt) for each in by_agent[agent]))
 
 
 def _rebuilds(responses: SessionResponses) -> Iterator[FoundRebuild]:

@@ -195,7 +195,8 @@ def _texts_of(change: FileChange) -> tuple[list[str], list[str]]:
     """The lines that a change took out or replaced, and those that it put in."""
     if change.hunks:
         lines = [line for hunk in change.hunks for line in hunk.lines]
-        return [line[1:] for line in lines if line[:1] == "-"], [line[1:] for line in lines if line[:1] == "+"]
+        old, new = ([line[1:] for line in lines if line[:1] == sign] for sign in "-+")
+        return old, new
     if change.content is not None:
         before = [change.before.text] if change.before is not None else []
         return _split(before), _split([change.content.text])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from reread.features.context import (
     listings,
     used_in,
 )
-from reread.sessions import Session, split_tool_name
+from reread.sessions import Request, Session, split_tool_name
 
 from .friction import client_home
 
@@ -77,24 +78,28 @@ class _Tally:
         self.last: datetime | None = None
         self.is_estimate = False
 
+    def offer(self, tokens: int, spent: int | None, *, is_estimate: bool) -> None:
+        self.tokens.append(tokens)
+        self.spent.append(spent)
+        self.is_estimate |= is_estimate
+
+    def use(self, number: int, ended: datetime | None) -> None:
+        self.uses += number
+        self.last = max(filter(None, (self.last, ended)), default=None)
+
 
 def offered_in(sessions: Iterable[Session]) -> list[Offered]:
     """What was offered, the dearest first. What was used and never listed is left out: its cost is unknown."""
-    tallies: dict[tuple[str, str], _Tally] = {}
+    tallies: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
     clients = {client_home(): None}
     for session in sessions:
         clients |= {Path(session.project) / ".claude": None} if session.project else {}
         sizes, is_estimate = _sizes(session)
         requests = [each for each in session.requests if not each.is_sidechain]
         for key, tokens in sizes.items():
-            tally = tallies.setdefault(key, _Tally())
-            tally.tokens.append(tokens)
-            tally.spent.append(_cost(session, tokens, len(requests), requests[-1].model if requests else None))
-            tally.is_estimate |= is_estimate
+            tallies[key].offer(tokens, _cost(session, tokens, requests), is_estimate=is_estimate)
         for key, number in used_in(session).items():
-            tally = tallies.setdefault(key, _Tally())
-            tally.uses += number
-            tally.last = max(filter(None, (tally.last, session.ended)), default=None)
+            tallies[key].use(number, session.ended)
     in_use = {plugin for (_, name), tally in tallies.items() if tally.uses and (plugin := _plugin(name))}
     listed = [_offered(*key, tally) for key, tally in tallies.items() if tally.tokens]
     found = [replace(each, removal=_removal(each, in_use, clients)) for each in listed]
@@ -141,12 +146,13 @@ def _sizes(session: Session) -> tuple[dict[tuple[str, str], int], bool]:
     return {key: size // CHARACTERS_PER_TOKEN for key, size in listed if key[0] in OFFERED}, True
 
 
-def _cost(session: Session, tokens: int, requests: int, model: str | None) -> int | None:
+def _cost(session: Session, tokens: int, requests: Sequence[Request]) -> int | None:
     if not requests:
         return 0
+    model = requests[-1].model
     written = session.prices.cost(Rated(cache_write_5m=tokens), model, session.ended)
     read = session.prices.cost(Rated(cache_read=tokens), model, session.ended)
-    return None if written is None or read is None else written + (requests - 1) * read
+    return None if written is None or read is None else written + (len(requests) - 1) * read
 
 
 def _offered(kind: str, name: str, tally: _Tally) -> Offered:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from reread.records import Assistant
 from reread.sessions import Conversation, Request, Session, scope_of, with_final_counts
 from reread.sessions.rewritten import with_earlier
 
+from .groups import grouped
 from .usage_report import ModelUse, shown_model
 
 if TYPE_CHECKING:
@@ -259,7 +260,6 @@ def _flags(counted: Response, parts: Sequence[CostPart]) -> Iterator[str]:
 
 
 DEAREST = 10
-Key = TypeVar("Key")
 
 
 class ResponseCost(Struct, frozen=True, kw_only=True):
@@ -318,7 +318,7 @@ class ExplainedSession(Struct, frozen=True, kw_only=True):
 
 def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
     """Responses including what their advisors used, in the order given."""
-    by_response = _by(counted, lambda each: each.response)
+    by_response = grouped(counted, lambda each: each.response)
     return [
         ResponseCost(
             id=key,
@@ -331,19 +331,12 @@ def grouped_responses(counted: Iterable[Response]) -> list[ResponseCost]:
     ]
 
 
-def _by(counted: Iterable[Response], key: Callable[[Response], Key]) -> dict[Key, list[Response]]:
-    found: dict[Key, list[Response]] = {}
-    for each in counted:
-        found.setdefault(key(each), []).append(each)
-    return found
-
-
 def _sum(counted: Iterable[Response]) -> Tokens:
     return total_of((each, each.nanodollars) for each in counted)
 
 
 def _models(counted: Iterable[Response], prices: Prices) -> Iterator[ModelUse]:
-    by_model = _by(counted, lambda each: shown_model(each.model, prices))
+    by_model = grouped(counted, lambda each: shown_model(each.model, prices))
     for model in sorted(by_model, key=lambda name: name or ""):
         inside = by_model[model]
         yield ModelUse(model=model, tokens=_sum(inside), suspect=_suspect(inside))
@@ -363,7 +356,7 @@ def _agents(
     """Agents, the most expensive first. Each subagent file is an agent; in the session's own file, agents are
     distinguished only by name."""
     theirs = (each for each in counted if each.owner in agents or each.is_sidechain)
-    by_agent = _by(theirs, lambda each: (agents.get(each.owner), known[each.owner_context].agent))
+    by_agent = grouped(theirs, lambda each: (agents.get(each.owner), known[each.owner_context].agent))
     found = [AgentCost(id=number, name=name, tokens=_sum(parts)) for (number, name), parts in by_agent.items()]
     yield from sorted(found, key=lambda each: -(each.tokens.nanodollars or 0))
 
@@ -470,13 +463,13 @@ class Explainer:
 
     def _elsewhere(self, counted: Iterable[Response]) -> Iterator[CountedElsewhere]:
         session_of, titles = ledger.sessions_of_files(self._connection), usage_rows.titles(self._connection)
-        for session, parts in _by(counted, lambda each: session_of.get(each.owner)).items():
+        for session, parts in grouped(counted, lambda each: session_of.get(each.owner)).items():
             title = titles[session][0] if session is not None else None
             yield CountedElsewhere(session=session, title=title, tokens=_sum(parts))
 
     def _branches(self, places: Iterable[StoredSession], counted: Iterable[Response]) -> Iterator[BranchCost]:
         """The costs of branches; only sessions that were rewound are read for this."""
-        by_place = _by(counted, lambda each: (each.owner, each.response))
+        by_place = grouped(counted, lambda each: (each.owner, each.response))
         rewound = {home for (home, _), parts in by_place.items() if any(part.is_abandoned for part in parts)}
         for each in places:
             rows = read.files_of(self._connection, each.id)

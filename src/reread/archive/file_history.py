@@ -53,6 +53,7 @@ from reread.sessions.progress_lines import of_agent
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
+from .groups import grouped
 from .listing import passing_ids
 from .search_language import parse
 
@@ -330,11 +331,8 @@ def _fits_all(path: str, globs: list[str]) -> bool:
 
 
 def _by_path(found: Iterable[tuple[str, Operation]]) -> list[TouchedFile]:
-    by_key: dict[str, list[tuple[str, Operation]]] = {}
-    for path, operation in found:
-        by_key.setdefault(key_of(path), []).append((path, operation))
     files = []
-    for pairs in by_key.values():
+    for pairs in grouped(found, lambda pair: key_of(pair[0])).values():
         pairs.sort(key=lambda pair: _newest(pair[1].time))
         files.append(TouchedFile(path=pairs[0][0], operations=[operation for _, operation in pairs]))
     return sorted(files, key=lambda file: (_newest(file.last), file.path))

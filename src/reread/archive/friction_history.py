@@ -15,6 +15,8 @@ from reread.index.findings import NO_TIME, prompts_in
 from reread.index.sessions import SessionOutline, StoredSession
 from reread.index.user_data import labels
 
+from .groups import grouped
+
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 
 
@@ -76,9 +78,8 @@ class FrictionHistory:
     def events(self) -> list[tuple[int, Moment]]:
         """Every moment, each once, with its session."""
         names = {number: each.uuid for number, each in self.sessions.items()}
-        by_session: dict[int, list[Moment]] = {}
-        for number, event in findings.moments(self._connection, names):
-            by_session.setdefault(number, []).append(event)
+        found = grouped(findings.moments(self._connection, names), lambda each: each[0])
+        by_session = {number: [event for _, event in each] for number, each in found.items()}
         return list(_own(self.sessions, by_session))
 
     def materials(self, numbers: Collection[int], keeps: Keeps | None) -> Iterator[Material]:
@@ -95,8 +96,9 @@ class FrictionHistory:
     @staticmethod
     def _own_material(material: Material, origin: Material | None, seen: set[int], keeps: Keeps | None) -> Material:
         """What the origin of a copy counted is not counted again: how much of it is a repetition is unknown."""
-        prompts = [e for e in material.prompts if _is_new(e, e.example, seen) and (keeps is None or keeps(e))]
-        rules = [e for e in material.rules if _is_new(e, e.text, seen) and (keeps is None or keeps(e))]
+        keeps = keeps or (lambda _: True)
+        prompts = [each for each in material.prompts if _is_new(each, each.example, seen) and keeps(each)]
+        rules = [each for each in material.rules if _is_new(each, each.text, seen) and keeps(each)]
         is_all_new = len(prompts) == len(material.prompts) and len(rules) == len(material.rules)
         if is_all_new and origin is None:
             return material

@@ -29,6 +29,7 @@ from .answer import Answer
 from .filters import Filter
 from .friction_history import FrictionHistory, Labels, Typed
 from .friction_trends import TurningPoint, Week, changes, concerned, is_below, not_before, weeks
+from .groups import grouped
 from .listing import session_filter
 
 
@@ -327,18 +328,15 @@ class _Retrospect:
         if filters.since is None and filters.until is None:
             return typed
         first = not_before(filters.since) if filters.since is not None else NO_TIME
-        end = not_before(filters.until) if filters.until is not None else -NO_TIME
-        return [each for each in typed if each.time is not None and first <= each.time < end]
+        return _typed_between(typed, first, not_before(filters.until) if filters.until is not None else -NO_TIME)
 
     def _typed_before(self) -> list[Typed]:
         """The prompts for which `_is_before` holds."""
         asked, since = self._ask.session, self._ask.filters.since
         if asked is None:
-            end = not_before(since) if since is not None else NO_TIME
-            return [each for each in self._history.typed if each.time is not None and each.time < end]
-        end = asked.row.started if asked.row.started is not None else NO_TIME
+            return _typed_between(self._history.typed, NO_TIME, not_before(since) if since is not None else NO_TIME)
         others = (each for each in self._history.typed if each.session != asked.id)
-        return [each for each in others if each.time is not None and each.time < end]
+        return _typed_between(others, NO_TIME, NO_TIME if asked.row.started is None else asked.row.started)
 
     def _is_before(self, session: int, time: datetime | None) -> bool:
         """Whether a moment is from before the period or, if one session is asked about, from before it began."""
@@ -359,19 +357,15 @@ class _Retrospect:
             everything = [event for _, event in self._moments]
             found = find_patterns(self._noticed(self._history.materials(self._history.sessions, keeps)), everything)
             found = [pattern for pattern in found if ask.session.row.uuid in pattern.sessions]
-        if ask.kinds is None:
-            return found
-        wanted = {kind.value for kind in ask.kinds}
-        return [pattern for pattern in found if pattern.kind.value in wanted]
+        wanted = {kind.value for kind in ask.kinds or ()}
+        return [pattern for pattern in found if ask.kinds is None or pattern.kind.value in wanted]
 
     def _noticed(self, materials: Iterable[Material]) -> Iterator[Material]:
         """The same materials; what each shows of the instructions of its own project is noted, and its breaks of what
         was applied are counted."""
         outlines = {each.uuid: each for each in self._history.sessions.values()}
         prompts = Counter(each.session for each in self._history.typed) if self._ask.applied else Counter[int]()
-        events: dict[str, list[Moment]] = {}
-        for _, event in self._moments if self._ask.applied else ():
-            events.setdefault(event.session, []).append(event)
+        events = grouped((event for _, event in self._moments if self._ask.applied), lambda event: event.session)
         for each in materials:
             outline = outlines[each.session]
             self._tally.add(each, moment(outline.started), prompts[outline.id], events.get(each.session, ()))
@@ -448,7 +442,7 @@ class Groups:
 
     def by(self, name: Callable[[Moment], _Name]) -> list[FrictionGroup]:
         """Groups of moments with the same name, ranked by the order asked for."""
-        before, found = _named(self._before.events, name), _named(self._now.events, name)
+        before, found = grouped(self._before.events, name), grouped(self._now.events, name)
         shares = [self._share(same, before.get(key, ())) for key, same in found.items()]
         verdict_on = dict(zip(found, verdicts(shares), strict=True))
         groups = [
@@ -463,9 +457,9 @@ class Groups:
         """Kinds that the period has none of, with their rates before, where chance does not explain it."""
         now = {event.kind for event in self._now.events}
         past = (event for event in self._before.events if event.kind not in now)
-        before = _named(past, lambda event: (event.kind, None))
+        before = grouped(past, lambda event: event.kind)
         shares = [self._share((), same) for same in before.values()]
-        for ((kind, _), same), verdict in zip(before.items(), verdicts(shares), strict=True):
+        for (kind, same), verdict in zip(before.items(), verdicts(shares), strict=True):
             if verdict is not None:
                 yield kind, Rate(len(same), self._before.prompts)
 
@@ -488,9 +482,6 @@ class Groups:
     ) -> FrictionGroup:
         seconds = sum(event.loss.seconds or 0.0 for event in same)
         nanodollars, unpriced = money_of(event.loss for event in same)
-        causes: dict[str, int] = {}
-        for event in same:
-            causes[event.cause.value] = causes.get(event.cause.value, 0) + 1
         past = Rate(before, self._before.prompts) if self._before.prompts and before is not None else None
         shares = (
             len(same) / len(self._now.events),
@@ -507,7 +498,7 @@ class Groups:
             nanodollars=nanodollars,
             unpriced=unpriced,
             hurt=round(sum(shares) / 3, 4),
-            causes=causes,
+            causes=dict(Counter(event.cause.value for event in same)),
             rate=Rate(len(same), self._now.prompts),
             before=past,
             change=verdict if past is not None else None,
@@ -515,11 +506,8 @@ class Groups:
         )
 
 
-def _named(events: Iterable[Moment], name: Callable[[Moment], _Name]) -> dict[_Name, list[Moment]]:
-    found: dict[_Name, list[Moment]] = {}
-    for event in events:
-        found.setdefault(name(event), []).append(event)
-    return found
+def _typed_between(typed: Iterable[Typed], first: int, end: int) -> list[Typed]:
+    return [each for each in typed if each.time is not None and first <= each.time < end]
 
 
 _MEASURES: dict[str, Callable[[FrictionGroup], float]] = {

@@ -25,6 +25,7 @@ from reread.sources.find import role_of
 
 from .archive import Archive
 from .filters import Filter
+from .groups import grouped
 from .listing import passing_ids
 
 
@@ -62,10 +63,8 @@ class KeptRows:
 
     def rows(self, stored: StoredSession) -> Rows:
         """The session and its files with their responses; a file is named by its key."""
-        by_file: dict[str, list[Response]] = {}
         responses = responses_in_session(self._connection, stored.id)
-        for response in responses:
-            by_file.setdefault(response.file, []).append(response)
+        by_file = grouped(responses, lambda each: each.file)
         if not {response.context for response in responses} <= self._contexts.keys():
             self._contexts = contexts(self._connection)
         files = (self._file_rows(each, by_file.get(each.key, [])) for each in self.figures(stored))

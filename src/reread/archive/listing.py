@@ -45,6 +45,7 @@ from reread.index.sessions import ids_called as session_ids_called
 from reread.marks import NO_MARK, NO_MOVES, Moves, below
 
 from .filters import Filter
+from .groups import grouped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -396,10 +397,8 @@ def ids_by_project(
 ) -> dict[str, list[tuple[int, str | None]]]:
     """The same by project, projects in the order of their first session; each session with the folder it began in."""
     moved = moves(connection)
-    found: dict[str, list[tuple[int, str | None]]] = {}
-    for number, folder in ids_and_projects(connection, choice, order_by(sort, is_up=is_up)):
-        found.setdefault(project_of(folder, moved), []).append((number, folder))
-    return found
+    found = ids_and_projects(connection, choice, order_by(sort, is_up=is_up))
+    return grouped(found, lambda each: project_of(each[1], moved))
 
 
 def ids_around(connection: sqlite3.Connection, stored: StoredSession, number: int) -> list[int]:

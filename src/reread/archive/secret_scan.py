@@ -38,11 +38,13 @@ from reread.index.safe_reader import IN_ORDER, SafeLines, SafeReader
 from reread.index.sessions import StoredSession
 from reread.index.user_data import REPLACED, labels
 from reread.records import parse_or_none
+from reread.records.json_parts import object_of, objects_in, text_or_none
 from reread.safe.safe import Safe
 from reread.times import is_moment, moment
 from reread.workers import in_order, in_shares
 
 from .filters import Filter, FilterOptions, make_filter
+from .groups import grouped
 from .listing import passing
 
 if TYPE_CHECKING:
@@ -263,11 +265,8 @@ def _order(secret: ExposedSecret) -> tuple[str, str, int]:
 
 
 def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filters: Filter) -> Iterator[ExposedSecret]:
-    groups: dict[bytes, list[KeptSecret]] = {}
-    for row in rows:
-        if filters.keeps_time(moment(row.row.time)):
-            groups.setdefault(row.row.digest, []).append(row)
-    for digest, group in groups.items():
+    kept = (row for row in rows if filters.keeps_time(moment(row.row.time)))
+    for digest, group in grouped(kept, lambda row: row.row.digest).items():
         group.sort(key=lambda each: (each.row.time or 0, chosen[each.session].row.uuid, each.row.offset, each.file))
         lines: dict[object, KeptSecret] = {}
         for each in group:
@@ -283,29 +282,28 @@ def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filte
 
 def field_of(line: Any, secret: str) -> str:
     """Which part of a line contains a secret."""
-    if not isinstance(line, dict):
-        return "other"
-    message = line.get("message")
-    content = message.get("content") if isinstance(message, dict) else line.get("content")
+    fields = object_of(line)
+    message = fields.get("message")
+    content = (message if isinstance(message, dict) else fields).get("content")
+    words = {"user": "prompt", "assistant": "text"}
     if isinstance(content, str):
-        return "prompt" if line.get("type") == "user" else "text" if line.get("type") == "assistant" else "other"
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and any(secret in text for text in texts_of(block)):
-            own = _FIELDS.get(str(block.get("type")))
-            return "prompt" if own == "text" and line.get("type") == "user" else own or "other"
-    return "result" if "toolUseResult" in line else "other"
+        return words.get(str(fields.get("type")), "other")
+    for block in objects_in(content):
+        if any(secret in text for text in texts_of(block)):
+            own = _FIELDS.get(str(block.get("type")), "other")
+            return "prompt" if own == "text" and fields.get("type") == "user" else own
+    return "result" if "toolUseResult" in fields else "other"
 
 
 _FIELDS = {"text": "text", "thinking": "thinking", "tool_use": "tool", "tool_result": "result"}
 
 
 def _uuid(line: Any) -> str | None:
-    found = line.get("uuid") if isinstance(line, dict) else None
-    return found if isinstance(found, str) else None
+    return text_or_none(object_of(line).get("uuid"))
 
 
 def _time(line: Any) -> int | None:
-    found = line.get("timestamp") if isinstance(line, dict) else None
+    found = object_of(line).get("timestamp")
     if not isinstance(found, str):
         return None
     try:

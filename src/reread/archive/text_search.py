@@ -30,6 +30,7 @@ from reread.times import in_zone, milliseconds, moment
 
 from .answer import Answer
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
+from .groups import grouped
 from .listing import passing_ids, project_of
 from .nearest import NearestSessions, is_described, is_filler
 from .regex import BoundedPattern, ReadText, TextsOfFile, TextSums, needs_terms, possible, shares, try_shares
@@ -521,10 +522,7 @@ class _Seen:
 def _with_copies(ranked: list[Match], most: int) -> tuple[list[Match], list[Match]]:
     """The first `most` matches, and the rest. Copies made by a resume or a fork, which keep their time, stay together
     and count as one."""
-    by_origin: dict[object, list[Match]] = {}
-    for match in ranked:
-        origin = match.id if match.time is None else (match.time, match.field, match.part)
-        by_origin.setdefault(origin, []).append(match)
+    by_origin = grouped(ranked, lambda each: each.id if each.time is None else (each.time, each.field, each.part))
     together = list(by_origin.values())
     return list(chain.from_iterable(together[:most])), list(chain.from_iterable(together[most:]))
 

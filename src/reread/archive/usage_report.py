@@ -26,6 +26,7 @@ from reread.times import in_zone, moment
 
 from .answer import Answer
 from .filters import Filter
+from .groups import grouped
 from .limit_windows import LimitWindow
 
 if TYPE_CHECKING:
@@ -558,13 +559,12 @@ def shown_model(raw: str | None, prices: Prices) -> str | None:
 
 def merged(cells: Iterable[UsageCell]) -> list[UsageCell]:
     """Adds up cells that differ only in their sums."""
-    found: dict[tuple[str | None, str | None, bool, bool], list[Sums]] = {}
-    for key, model, sums, is_agent, is_abandoned in cells:
-        found.setdefault((key, model, is_agent, is_abandoned), []).append(sums)
-    return [
-        UsageCell(key, model, added(sums), is_agent, is_abandoned)
-        for (key, model, is_agent, is_abandoned), sums in found.items()
-    ]
+    found = grouped(cells, lambda cell: (cell.key, cell.model, cell.is_agent, cell.is_abandoned))
+    return [same[0]._replace(sums=_sum(same)) for same in found.values()]
+
+
+def _sum(cells: Iterable[UsageCell]) -> Sums:
+    return added(cell.sums for cell in cells)
 
 
 def with_shown_models(cells: Iterable[UsageCell], prices: Prices) -> list[UsageCell]:
@@ -582,15 +582,13 @@ def with_shown_models(cells: Iterable[UsageCell], prices: Prices) -> list[UsageC
 def summed(by: str, cells: list[UsageCell], prices: Prices, lines: tuple[int, int | None]) -> UsageReport:
     """Adds up cells into the rows of a report: periods and blocks in order of time, others with the most expensive
     first."""
-    by_key: dict[str | None, list[UsageCell]] = {}
-    for cell in cells:
-        by_key.setdefault(cell.key, []).append(cell)
+    by_key = grouped(cells, lambda cell: cell.key)
     rows = [_row(key, inside, is_session=by == "session") for key, inside in by_key.items()]
     if by in PERIODS or by == "block":
         rows.sort(key=lambda row: (row.key is None, row.key or ""))
     else:
         rows.sort(key=lambda row: (-(row.tokens.nanodollars or 0), -row.tokens.total_tokens, row.key or ""))
-    everything = added(cell.sums for cell in cells)
+    everything = _sum(cells)
     return UsageReport(
         by=by,
         rows=tuple(rows),
@@ -611,7 +609,7 @@ def summed(by: str, cells: list[UsageCell], prices: Prices, lines: tuple[int, in
 
 
 def _row(key: str | None, cells: list[UsageCell], *, is_session: bool) -> UsageRow:
-    sums = added(cell.sums for cell in cells)
+    sums = _sum(cells)
     return UsageRow(
         key=key,
         tokens=sums.tokens,
@@ -625,10 +623,8 @@ def _row(key: str | None, cells: list[UsageCell], *, is_session: bool) -> UsageR
 
 
 def _models(cells: Iterable[UsageCell]) -> tuple[ModelUse, ...]:
-    by_model: dict[str | None, list[Sums]] = {}
-    for cell in cells:
-        by_model.setdefault(cell.model, []).append(cell.sums)
-    found = ((model, added(by_model[model])) for model in sorted(by_model, key=lambda name: name or ""))
+    by_model = grouped(cells, lambda cell: cell.model)
+    found = ((model, _sum(by_model[model])) for model in sorted(by_model, key=lambda name: name or ""))
     return tuple(ModelUse(model=model, tokens=sums.tokens, suspect=sums.suspect) for model, sums in found)
 
 

@@ -22,6 +22,7 @@ from reread.marks import Mark, MarkChange, Moves, counted
 from reread.times import moment
 
 from .filters import Filter, flag_of, text_of, texts_of
+from .groups import grouped
 from .listing import project_of, session_filter, worktree_of
 
 if TYPE_CHECKING:
@@ -152,13 +153,12 @@ def projects(connection: sqlite3.Connection, filters: Filter) -> list[Project]:
 def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Callable[[str], bool]) -> list[Project]:
     """The same, without the limit."""
     chosen, moved = session_filter(connection, filters), moves(connection)
-    found: dict[str, list[ProjectRow]] = {}
-    for row in project_rows(connection, chosen):
-        found.setdefault(project_of(row.project, moved), []).append(row)
-    spent: dict[str, list[Sums]] = {}
-    for project, sums in spent_by_project(connection, chosen):
-        spent.setdefault(project_of(project, moved), []).append(Sums(*sums))
-    made = [_project(folder, rows, spent.get(folder, ()), is_there) for folder, rows in found.items()]
+    found = grouped(project_rows(connection, chosen), lambda row: project_of(row.project, moved))
+    spent = grouped(spent_by_project(connection, chosen), lambda each: project_of(each[0], moved))
+    made = [
+        _project(folder, rows, [Sums(*sums) for _, sums in spent.get(folder, ())], is_there)
+        for folder, rows in found.items()
+    ]
     branches = {folder: _own_branches(rows) for folder, rows in found.items()}
     return [each._replace(perhaps=_perhaps(each, made, branches)) for each in made]
 
