@@ -81,6 +81,10 @@ def activity_of(session: Session, quiet: float) -> Activity:
         return Activity(Doing.ASKING, asked, is_guess=quiet > GONE_AFTER)
     if quiet > GONE_AFTER:
         return Activity(Doing.SILENT, is_guess=True)
+    return _at_work(pending, quiet)
+
+
+def _at_work(pending: Sequence[str], quiet: float) -> Activity:
     if not pending:
         return Activity(Doing.THINKING)
     silent = [name for name in pending if name not in AGENT_TOOLS]

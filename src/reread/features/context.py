@@ -244,10 +244,9 @@ def used_in(session: Session) -> Counter[tuple[str, str]]:
     """How often skills, agents and MCP servers were used. A skill is also used by its name as a command."""
     found: Counter[tuple[str, str]] = Counter()
     for call in session.every_call:
-        given = call.input if call.name == "Skill" or call.name in AGENT_TOOLS else None
-        if isinstance(given, dict):
-            key = SKILL if call.name == "Skill" else AGENT
-            found[key, str(given.get("skill") or given.get("command") or given.get("subagent_type"))] += 1
+        kind = SKILL if call.name == "Skill" else AGENT if call.name in AGENT_TOOLS else None
+        if kind is not None and (given := call.fields):
+            found[kind, str(given.get("skill") or given.get("command") or given.get("subagent_type"))] += 1
         elif call.server is not None:
             found[MCP, call.server] += 1
     for place, kind in session.kinds.items():

@@ -470,11 +470,10 @@ def _commits(session: Session) -> Iterator[Commit]:
         committed = _COMMITTED.findall(call.text)
         for branch, number, message in committed:
             yield Commit(message=message.strip(), hash=number, branch=branch, turn=turn.index, uuid=call.record.uuid)
-        if not committed:
-            found = _MESSAGE.search(call.command)
-            message = next((text for text in found.groups() if text), "") if found else ""
-            if message or not found:  # an empty message takes one away
-                yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
+        found = _MESSAGE.search(call.command)
+        message = next(filter(None, found.groups()), "") if found else ""
+        if not committed and (message or not found):  # an empty message takes one away
+            yield Commit(message=message.strip(), turn=turn.index, uuid=call.record.uuid)
 
 
 def test_runs_of(session: Session) -> Iterator[RanTests]:
@@ -542,7 +541,7 @@ def _uncommitted(session: Session) -> list[str]:
     changed: list[str] = []
     has_committed = False
     for call in (call for turn in session.turns for call in _calls(turn) if call.status is CallStatus.OK):
-        if call.command and (is_commit(call.command) or any(map(_MAY_COMMIT.search, commands_in(call.command)))):
+        if is_commit(call.command) or any(map(_MAY_COMMIT.search, commands_in(call.command))):
             has_committed, changed = has_committed or is_commit(call.command), []
         elif call.name in EDITS and call.path and not _is_of_client(call.path, session):
             changed.append(file_name(call.path))

@@ -257,8 +257,8 @@ def _steps(subject: ConversationUnderTest) -> list[_Step]:
         is_tool = call.name.startswith("mcp__")
         if uuid is None or not (call.command or is_tool) or not call.worked:
             continue
-        for line in lines_in(call.command) if call.command else ("",):
-            name = call.name if is_tool else prefix_of(line)
+        named = [(call.name, "")] if is_tool else [(prefix_of(line), line) for line in lines_in(call.command)]
+        for name, line in named:
             if name and name not in LOOKS and not (found and found[-1].name == name):
                 found.append(_Step(name, line, uuid))
     return found

@@ -100,17 +100,20 @@ def refused_by(call: DetectedCall) -> str | None:
     """
     if call.output is None:
         return None
-    record = call.proof if isinstance(call.proof, User) else None
     if is_block_of_hook(call):
         return "hook"
     if call.status is not CallStatus.REJECTED:
         is_aborted = call.status is CallStatus.ERROR and call.text.startswith(_ABORTED)
         return "person" if is_aborted else None
+    return "person" if _is_no_of_person(call) else "rule"
+
+
+def _is_no_of_person(call: DetectedCall) -> bool:
+    """Whether a person, and no rule, turned down a call."""
     if call.decided_by:
-        return "person" if call.is_asked else "rule"
-    if record is not None and record.tool_denial_kind is not None:
-        return "person" if record.tool_denial_kind == BY_PERSON else "rule"
-    return "rule" if call.text[:40].lstrip().startswith("Permission") else "person"
+        return call.is_asked
+    denial = call.proof.tool_denial_kind if isinstance(call.proof, User) else None
+    return denial == BY_PERSON if denial is not None else not call.text[:40].lstrip().startswith("Permission")
 
 
 def is_block_of_hook(call: DetectedCall) -> bool:
@@ -356,8 +359,8 @@ def _ended(subject: ConversationUnderTest) -> str:
     if last is None or not (last.is_answered or last.notices):
         return "unanswered"
     marks = [notice.what for notice in last.notices if notice.what in ("interrupted", "api_error")]
-    if marks and marks[-1] == "interrupted":
+    if marks[-1:] == ["interrupted"]:
         return "interrupted"
-    if last.said is None and marks:
-        return "failed"
-    return "answered" if last.said is not None else "unanswered"
+    if last.said is not None:
+        return "answered"
+    return "failed" if marks else "unanswered"

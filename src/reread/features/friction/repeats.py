@@ -569,15 +569,15 @@ class RewindDetector(Detector):
             if branch.active or not branch.turns:
                 continue
             records = [record for turn in branch.turns for record in turn.records]
-            first = next((turn.prompt for turn in branch.turns if turn.prompt is not None), None)
+            prompts = ((turn.prompt.record, turn.prompt.text) for turn in branch.turns if turn.prompt is not None)
             loss = subject.spent.on(records)
+            cause, about = (Cause.AGENT, "answered") if loss.tokens else (Cause.PROMPT, "taken_back")
             yield subject.event(
                 self.kind,
-                first.record if first is not None else records[0],
-                first.text if first is not None else "a way that was left",
-                Cause.AGENT if loss.tokens else Cause.PROMPT,
+                *next(prompts, (records[0], "a way that was left")),
+                cause,
                 1.0 if branch.certain else 0.5,
-                about="answered" if loss.tokens else "taken_back",
+                about=about,
                 loss=loss,
                 turns=len(branch.turns),
             )

@@ -16,7 +16,7 @@ from reread.records import Attachment
 from reread.records.attachments import EditedTextFile, FileAttachment, Instructions, NestedMemory, SkillListing
 from reread.records.lenient import parse_or_none
 
-from .detection import EDITS, ConversationUnderTest, file_name, quote
+from .detection import EDITS, ConversationUnderTest, DetectedCall, file_name, quote
 from .prompt_text import words_of
 
 NAMES = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
@@ -39,6 +39,11 @@ class Stated(NamedTuple):
     """The commands of its hooks."""
     commands: frozenset[str] = frozenset()
     """Names of its commands and skills."""
+
+    @property
+    def text(self) -> str:
+        """That of all the files."""
+        return "\n".join(text for _, text, _ in self.memory)
 
 
 class ShownInstructions(Struct, frozen=True, kw_only=True, gc=False):
@@ -72,10 +77,14 @@ def _handled(subject: ConversationUnderTest) -> Iterator[tuple[str, datetime | N
             continue
         raw = bytes(call.call.block.raw_input)  # looked through first, since most calls are about other files
         if any(map(raw.__contains__, _NAMED)) and _is_told(call.path) and call.worked:
-            given = call.arguments
-            written = [given.content, given.new_string, *(each.get("new_string") for each in given.edits or ())]
-            texts = [call.text] if call.name == "Read" else [text for text in written if isinstance(text, str)]
+            texts = [call.text] if call.name == "Read" else _written(call)
             yield from ((call.path, call.ended, text) for text in texts)
+
+
+def _written(call: DetectedCall) -> list[str]:
+    given = call.arguments
+    written = [given.content, given.new_string, *(each.get("new_string") for each in given.edits or ())]
+    return [text for text in written if isinstance(text, str)]
 
 
 def _documents(subject: ConversationUnderTest, ran: Collection[str]) -> Iterator[tuple[str, datetime | None, str]]:
@@ -95,10 +104,8 @@ def _told_by(body: object) -> Iterator[tuple[str, str]]:
     if isinstance(body, SkillListing):
         yield "", "\n".join(body.names or ())
     elif isinstance(body, Instructions):
-        for each in body.each_file:
-            path, text = each.get("path"), each.get("content")
-            if path and isinstance(text, str):
-                yield path, text
+        named = ((each.get("path"), each.get("content")) for each in body.each_file)
+        yield from ((path, text) for path, text in named if path and isinstance(text, str))
     elif isinstance(body, EditedTextFile | NestedMemory | FileAttachment):
         path = (body.path if isinstance(body, NestedMemory) else body.filename) or ""
         text = body.snippet if isinstance(body, EditedTextFile) else _content_in(parse_or_none(body.content))

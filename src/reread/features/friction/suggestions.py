@@ -118,27 +118,37 @@ class Basis(NamedTuple):
     told: Mapping[str, list[str]] = {}
     """What the person told several times, by project; `""` is for sessions without one."""
 
+    def projects_of(self, sessions: Iterable[str]) -> set[str | None]:
+        return {self.projects.get(session) for session in sessions}
+
+    def stated_in(self, project: str | None) -> Stated:
+        return self.stated.get(project or "", _NOTHING)
+
 
 def suggest(
     patterns: Iterable[RepeatedPattern], events: Iterable[Moment] = (), basis: Basis | None = None
 ) -> list[Suggestion]:
     """Suggestions, the one that would have saved most first."""
-    by_line: dict[str | None, list[Moment]] = {}
     repeated = list(patterns)
+    by_line: dict[str | None, list[Moment]] = {}
     for event in events:
         by_line.setdefault(event.uuid, []).append(event)
     given = basis or Basis()
-    told: dict[str, list[str]] = {}
-    for pattern in repeated:
-        if pattern.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
-            for project in {given.projects.get(session) for session in pattern.sessions}:
-                told.setdefault(project or "", []).append(pattern.example)
-    given = given._replace(by_line=by_line, told=told)
+    given = given._replace(by_line=by_line, told=_told(repeated, given))
     found = list(_distinct((pattern, made) for pattern in repeated for made in _first_fitting(pattern, given)))
     found += (each for each in _maps(repeated, given) if _fits(each, given))
     placed = [_with_worth(each, given) for each in found]
     by_draft = {(each.project, each.place, each.draft): each for each in placed}
     return sorted(by_draft.values(), key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title))
+
+
+def _told(patterns: Iterable[RepeatedPattern], basis: Basis) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for pattern in patterns:
+        if pattern.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
+            for project in basis.projects_of(pattern.sessions):
+                found.setdefault(project or "", []).append(pattern.example)
+    return found
 
 
 def _first_fitting(pattern: RepeatedPattern, basis: Basis) -> Iterator[Suggestion]:
@@ -208,7 +218,7 @@ def _uuids(moments: Sequence[PatternMoment]) -> tuple[str, ...]:
 
 def _placed(each: Suggestion, sessions: Collection[str], basis: Basis) -> Suggestion:
     """The suggestion with its project, if all of its sessions belong to one, and with its last session."""
-    projects = {basis.projects.get(session) for session in sessions}
+    projects = basis.projects_of(sessions)
     times = [time for session in sessions if (time := basis.began.get(session)) is not None]
     return replace(each, project=projects.pop() if len(projects) == 1 else None, last=max(times, default=None))
 
@@ -230,10 +240,7 @@ def _with_worth(each: Suggestion, basis: Basis) -> Suggestion:
 
 def _is_stated(each: Suggestion, basis: Basis) -> bool:
     """Whether the files of its project already say it. Rules that are still broken are handled by `_rule`."""
-    return any(
-        _covers(stated, each)
-        for stated in (basis.stated.get(each.project or "", _NOTHING), basis.stated.get("", _NOTHING))
-    )
+    return any(_covers(basis.stated_in(project), each) for project in (each.project, None))
 
 
 def _contradicts(each: Suggestion, basis: Basis) -> bool:
@@ -244,9 +251,8 @@ def _contradicts(each: Suggestion, basis: Basis) -> bool:
         return False
     # What goes into the settings for all projects must suit each of them.
     concerned = ("", each.project) if each.project else (*basis.stated, *basis.told)
-    texts = [text for name in concerned for _, text, _ in basis.stated.get(name, _NOTHING).memory]
     said = [rule for name in concerned for rule in basis.told.get(name, ())]
-    rules = [*said, *(line for text in texts for line in text.split("\n"))]
+    rules = [*said, *(line for name in concerned for line in basis.stated_in(name).text.split("\n"))]
     return any(is_against(rules, command) for command in commands)
 
 
@@ -261,9 +267,8 @@ def _covers(stated: Stated, each: Suggestion) -> bool:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:
         return not each.draft.startswith(_STRESSED) and statement_of(stated, each.draft) is not None
-    texts = "\n".join(text for _, text, _ in stated.memory)
     steps = [prefix_of(line) for line in _COMMANDS.findall(each.draft)] if each.kind is SuggestionKind.SKILL else []
-    return _name_in(each.place) in stated.commands or (bool(steps) and all(step in texts for step in steps))
+    return _name_in(each.place) in stated.commands or (bool(steps) and all(map(stated.text.__contains__, steps)))
 
 
 def _name_in(place: str) -> str:
@@ -290,9 +295,8 @@ def broken_since(
     pattern: RepeatedPattern, rule: str, basis: Basis
 ) -> tuple[str, datetime | None, list[PatternMoment]] | None:
     """The first file that states a rule, since when, and the moments after that; None if none states it."""
-    projects = {basis.projects.get(session) for session in pattern.sessions}
-    for project in [*sorted(each for each in projects if each), ""]:
-        stated = statement_of(basis.stated.get(project, _NOTHING), rule)
+    for project in [*sorted(filter(None, basis.projects_of(pattern.sessions))), ""]:
+        stated = statement_of(basis.stated_in(project), rule)
         if stated is not None:
             name, changed = stated
             since = [moment for moment in pattern.moments if changed and moment.time and moment.time > changed]
@@ -348,7 +352,6 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     """A skill with the command lines of one project; None if they are not known or say little more than the names of
     the steps, if no later session had use for it, or if every agent knows the steps."""
     steps = pattern.about.split(" > ")
-    projects = {basis.projects.get(session) for session in pattern.sessions}
     lines = [str(pattern.details.get(f"step {number}", "")) for number in range(1, len(steps) + 1)]
     telling = [
         line
@@ -356,7 +359,7 @@ def _workflow(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
         if line not in (step, f"{step} <arguments>") and not _OF_VERSIONS.match(line)
     ]
     if (
-        len(projects) > 1
+        len(basis.projects_of(pattern.sessions)) > 1
         or not all(lines)
         or len(telling) < _FEWEST_TELLING
         or len(pattern.sessions) <= FEWEST_SESSIONS
@@ -405,7 +408,7 @@ _OFTEN_BY_HAND = 0.25
 def _after_edit(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     """A hook, only for formatters that can run after every edit of files of their kind; a test suite may take
     minutes. What few sessions of a project do by hand is no reason to do it after every edit."""
-    concerned = {basis.projects.get(session) for session in pattern.sessions}
+    concerned = basis.projects_of(pattern.sessions)
     every = sum(project in concerned for project in basis.projects.values())
     is_rare = pattern.kind is PatternKind.AFTER_EDIT and len(pattern.sessions) < _OFTEN_BY_HAND * every
     if pattern.about not in _FORMATTERS or is_rare:
@@ -452,15 +455,14 @@ def _permission(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:  #
 
 def _tool_error(pattern: RepeatedPattern, basis: Basis) -> Suggestion | None:
     """From messages that name their cause, and from time-outs of the client: no other cause is sure enough."""
-    why, subject = str(pattern.details.get("class", "")), str(pattern.details.get("subject", ""))
-    missing, works = str(pattern.details.get("missing", "")), str(pattern.details.get("works_as", ""))
+    why, subject, works = (str(pattern.details.get(name, "")) for name in ("class", "subject", "works_as"))
     ran_well = int(pattern.details.get("ran_well", 0))
-    if missing and works:
-        why, subject = "missing", missing
-    projects = {basis.projects.get(session) or "" for session in pattern.sessions}
-    has_skill = any(subject in basis.stated.get(project, _NOTHING).commands for project in projects)
+    if works and pattern.details.get("missing"):
+        why, subject = "missing", str(pattern.details["missing"])
+    has_skill = any(subject in basis.stated_in(each).commands for each in basis.projects_of(pattern.sessions))
     # A program that ran well is found in some places, and a skill that a later session lists was added since.
-    if why not in _CURES or not subject or (why == "missing" and ran_well) or (why == "unknown_skill" and has_skill):
+    is_over = {"missing": ran_well > 0, "unknown_skill": has_skill}
+    if why not in _CURES or not subject or is_over.get(why):
         return None
     said, draft = _CURES[why]
     title = f"{said.format(subject)} in {len(pattern.sessions)} sessions"
@@ -519,32 +521,36 @@ _FEWEST_FILES = 3
 
 def _maps(patterns: Sequence[RepeatedPattern], basis: Basis) -> Iterator[Suggestion]:
     """For each project a map of the files that its sessions read again and again, with what they say they are."""
-    by_project: dict[str | None, list[RepeatedPattern]] = {}
+    by_project: dict[str, list[RepeatedPattern]] = {}
     for pattern in patterns:
         if pattern.kind is PatternKind.READ_AGAIN and pattern.details["title"]:
-            by_project.setdefault(basis.projects.get(pattern.sessions[0]), []).append(pattern)
+            by_project.setdefault(basis.projects.get(pattern.sessions[0]) or "", []).append(pattern)
+    by_project.pop("", None)
     for project, files in by_project.items():
-        stated = "\n".join(text for _, text, _ in basis.stated.get(project or "", _NOTHING).memory)
         files.sort(key=lambda each: -int(each.details["tokens"]))
+        stated = basis.stated_in(project).text
         unnamed = [each for each in files if each.about not in stated][:_MOST_FILES]
-        if len(unnamed) < _FEWEST_FILES or project is None:
-            continue
-        tokens = sum(int(each.details["tokens"]) for each in unnamed)
-        sessions = {session for each in unnamed for session in each.sessions}
-        made = Suggestion(
-            kind=SuggestionKind.MEMORY,
-            title=f"{len(unnamed)} files are read again in most sessions, {tokens:,} tokens so far: a map of them",
-            draft="\n".join(f"- `{each.about}`: {each.details['title']}" for each in unnamed),
-            place=_MEMORY,
-            evidence=tuple(each.moments[0].uuid for each in unnamed),
-            sessions=len(sessions),
-            count=sum(each.count for each in unnamed),
-            checked=f"each was read whole in {min(len(each.sessions) for each in unnamed)} sessions or more",
-            minutes=_A_READ,
-            kind_of_pattern=PatternKind.READ_AGAIN,
-            about="\n".join(each.about for each in unnamed),
-        )
-        yield _placed(made, sessions, basis)
+        if len(unnamed) >= _FEWEST_FILES:
+            yield _map_of(unnamed, basis)
+
+
+def _map_of(files: Sequence[RepeatedPattern], basis: Basis) -> Suggestion:
+    tokens = sum(int(each.details["tokens"]) for each in files)
+    sessions = {session for each in files for session in each.sessions}
+    made = Suggestion(
+        kind=SuggestionKind.MEMORY,
+        title=f"{len(files)} files are read again in most sessions, {tokens:,} tokens so far: a map of them",
+        draft="\n".join(f"- `{each.about}`: {each.details['title']}" for each in files),
+        place=_MEMORY,
+        evidence=tuple(each.moments[0].uuid for each in files),
+        sessions=len(sessions),
+        count=sum(each.count for each in files),
+        checked=f"each was read whole in {min(len(each.sessions) for each in files)} sessions or more",
+        minutes=_A_READ,
+        kind_of_pattern=PatternKind.READ_AGAIN,
+        about="\n".join(each.about for each in files),
+    )
+    return _placed(made, sessions, basis)
 
 
 _A_READ = 0.05

@@ -134,15 +134,13 @@ def _failed_check(command: str, text: str) -> ErrorClass | None:
     """The class of what a test runner, a linter or a compiler reported; None if it reported nothing."""
     if _TESTER.search(command) and _TEST_REPORT.search(text):
         return ErrorClass.TEST_FAILURE
-    is_linter, is_compiler = _LINTER.search(command) is not None, _COMPILER.search(command) is not None
-    if (
-        any(map(text.__contains__, _LINTED))
-        or _REFORMATS.search(text)
-        or (is_linter and not is_compiler and _COUNTED.search(text))
-    ):
+    is_compiler = _COMPILER.search(command) is not None
+    is_linter = not is_compiler and _LINTER.search(command) is not None
+    if any(map(text.__contains__, _LINTED)) or _REFORMATS.search(text):
         return ErrorClass.LINT
-    if any(map(text.__contains__, _UNCOMPILED)) or (is_compiler and _COUNTED.search(text)):
-        return ErrorClass.LINT if is_linter and not is_compiler else ErrorClass.COMPILE_ERROR
+    has_faults = any(map(text.__contains__, _UNCOMPILED))
+    if has_faults or ((is_linter or is_compiler) and _COUNTED.search(text)):
+        return ErrorClass.LINT if is_linter else ErrorClass.COMPILE_ERROR
     return ErrorClass.TEST_FAILURE if "assert" in text and _TEST_REPORT.search(text) else None
 
 
@@ -234,12 +232,10 @@ def _habit(calls: Sequence[DetectedCall], place: int) -> dict[str, str]:
     lines = [line for line in lines_in(failed.command) if prefix_of(line) not in _GETS_THERE] if failed.command else []
     if len(lines) != 1:
         return {}
-    for call in calls[place + 1 : place + 1 + _SOON]:
-        if call.command and call.worked:
-            for line in lines_in(call.command):
-                if line != lines[0] and is_same_work(lines[0], line):
-                    return {"line": quote(lines[0]), "cure": quote(line)}
-    return {"line": quote(lines[0])}
+    later = (call.command for call in calls[place + 1 : place + 1 + _SOON] if call.command and call.worked)
+    others = (line for command in later for line in lines_in(command) if line != lines[0])
+    cure = next((line for line in others if is_same_work(lines[0], line)), None)
+    return {"line": quote(lines[0]), **({} if cure is None else {"cure": quote(cure)})}
 
 
 _GETS_THERE = frozenset({"cd", "pushd", "echo", "export", "source", "sleep", ""})
@@ -271,12 +267,9 @@ def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict
     program = next(name for name in found.groups() if name)
     if program not in failed.command.replace("/", " ").split():
         return {}
-    for call in calls[place + 1 : place + 1 + _REACH]:
-        if call.name in SHELLS and call.worked:
-            launched = launch(failed.command, call.command, program)
-            if launched is not None:
-                return {"missing": program, "works_as": launched}
-    return {"missing": program}
+    later = (call.command for call in calls[place + 1 : place + 1 + _REACH] if call.name in SHELLS and call.worked)
+    launched = next(filter(None, (launch(failed.command, command, program) for command in later)), None)
+    return {"missing": program, **({} if launched is None else {"works_as": launched})}
 
 
 def launch(failed: str, worked: str, program: str) -> str | None:
