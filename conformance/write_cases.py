@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 CASES = Path(__file__).with_name("cases")
@@ -41,6 +42,8 @@ class File:
     def __init__(self, session: str = SESSION, **common: Any) -> None:
         self.session, self.common = session, common
         self.lines: list[Json] = []
+        self.torn = ""
+        """The beginning of a last line that was cut off."""
         self.last: str | None = None
         self.minute = 0
 
@@ -79,6 +82,11 @@ class File:
             del fields["requestId"]
         return self.add("assistant", f"{message} {len(self.lines)}", message=said, **fields)
 
+    def talk(self, prompt: str, message: str, *reply: Any) -> str:
+        """A prompt and the reply to it."""
+        self.prompt(prompt)
+        return self.reply(message, *reply)
+
     def copy(self, lines: list[Json], session: str) -> None:
         """As a fork or a resume writes them: the same lines under another session id."""
         self.lines += [{**line, "sessionId": session} for line in lines]
@@ -99,196 +107,207 @@ def used(output: int = 100, *, input_: int = 10, read: int = 1000, write: int = 
 
 def tokens(*responses: Json) -> Json:
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return dict(zip(("input", "output", "cache_read", "cache_write"), (sum(r[n] for r in responses) for n in names)))
+    sums = (sum(each[name] for each in responses) for name in names)
+    return {"tokens": dict(zip(("input", "output", "cache_read", "cache_write"), sums))}
 
 
 def call(name: str, key: str, **given: Any) -> Json:
     return {"type": "tool_use", "id": key, "name": name, "input": given}
 
 
-def write(group: str, name: str, why: str, expect: Json, files: dict[str, File], **more: Any) -> None:
+class Case(NamedTuple):
+    """What a correct reader says of some transcripts, by their paths below the project's folder, or of a stream."""
+
+    expect: Json
+    files: Mapping[str, File] = {}
+    frames: Sequence[Json] = ()
+    asked: Mapping[str, str] = {}
+    """What is asked for besides the session."""
+
+
+Maker = Callable[[], Case]
+MAKERS: list[tuple[str, Maker]] = []
+
+
+def case_of(group: str) -> Callable[[Maker], Maker]:
+    """A case is a function: its name is that of the case, and its docstring says why the answer is right."""
+
+    def noted(make: Maker) -> Maker:
+        MAKERS.append((group, make))
+        return make
+
+    return noted
+
+
+def write(group: str, make: Maker) -> None:
+    name, case = make.__name__.strip("_").replace("_", "-"), make()
     folder = CASES / f"{group}-{name}"
-    for path, file in files.items():
-        target = folder / "projects" / FOLDER / path
+    folder.mkdir(parents=True)
+    for path, file in case.files.items():
+        target = folder / "projects" / FOLDER / f"{path}.jsonl"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text("".join(written(line) + "\n" for line in file.lines), encoding="utf-8")
-    folder.mkdir(parents=True, exist_ok=True)
-    about = {"group": group, "name": name, "why": why, "session": SESSION, "expect": expect, **more}
+        target.write_text("".join(written(line) + "\n" for line in file.lines) + file.torn, encoding="utf-8")
+    if case.frames:
+        lines = [written({**frame, "session_id": SESSION}) + "\n" for frame in case.frames]
+        (folder / "stream.jsonl").write_text("".join(lines), encoding="utf-8")
+    about = {"group": group, "name": name, "why": make.__doc__, "session": SESSION, "expect": case.expect, **case.asked}
     (folder / "case.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def counting(name: str, why: str, responses: list[Json], **files: File) -> None:
-    paths = {path.replace("__", "/") + ".jsonl": file for path, file in files.items()}
-    write("counting", name, why, {"tokens": tokens(*responses)}, paths)
+# What was used
 
 
-def main_file(**files: File) -> dict[str, File]:
-    return {f"{SESSION}.jsonl": next(iter(files.values()))}
-
-
-def write_counting() -> None:
-    one = File()
-    one.prompt("a")
+@case_of("counting")
+def blocks() -> Case:
+    """One response is written as a line for each block, each with the same usage."""
+    file = File()
+    file.prompt("a")
     for block in ({"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "b"}):
-        one.reply("msg_one", block)
-    one.reply("msg_one", call("Bash", "toolu_1", command="ls"), stop="tool_use")
-    counting(
-        "blocks",
-        "One response is written as a line for each block, each with the same usage.",
-        [used()],
-        **{SESSION: one},
-    )
+        file.reply("msg_one", block)
+    file.reply("msg_one", call("Bash", "toolu_1", command="ls"), stop="tool_use")
+    return Case(tokens(used()), {SESSION: file})
 
-    grows = File()
-    grows.prompt("a")
-    for output in (2, 2, 112):
-        grows.reply("msg_grows", f"part {output}", used(output), stop=None if output == 2 else "end_turn")
-    counting(
-        "growing",
-        "Older clients write growing numbers: the last line has the response's.",
-        [used(112)],
-        **{SESSION: grows},
-    )
 
-    apart = File()
-    apart.prompt("a")
-    apart.reply("msg_apart", call("Bash", "toolu_1", command="ls"), stop="tool_use")
-    apart.result("toolu_1")
-    apart.reply("msg_apart", call("Bash", "toolu_2", command="pwd"), stop="tool_use")
-    apart.result("toolu_2")
-    counting(
-        "not-adjacent",
-        "Results of tools that run at once stand between the lines of one response.",
-        [used()],
-        **{SESSION: apart},
-    )
+@case_of("counting")
+def growing() -> Case:
+    """Older clients write growing numbers: the last line has the response's."""
+    file = File()
+    file.prompt("a")
+    for output, stop in ((2, None), (2, None), (112, "end_turn")):
+        file.reply("msg_grows", f"part {output}", used(output), stop=stop)
+    return Case(tokens(used(112)), {SESSION: file})
 
-    first = File()
+
+@case_of("counting")
+def not_adjacent() -> Case:
+    """Results of tools that run at once stand between the lines of one response."""
+    file = File()
+    file.prompt("a")
+    file.reply("msg_apart", call("Bash", "toolu_1", command="ls"), stop="tool_use")
+    file.result("toolu_1")
+    file.reply("msg_apart", call("Bash", "toolu_2", command="pwd"), stop="tool_use")
+    file.result("toolu_2")
+    return Case(tokens(used()), {SESSION: file})
+
+
+@case_of("counting")
+def fork() -> Case:
+    """A fork copies all lines under another session id; each response was paid once."""
+    first, copied = File(), File(OTHER)
     first.prompt("a")
     first.reply("msg_first", "b", used(50))
-    copied = File(OTHER)
     copied.copy(first.lines, OTHER)
     copied.minute = 10
     copied.prompt("c")
     copied.reply("msg_second", "d", used(70))
-    counting(
-        "fork",
-        "A fork copies all lines under another session id; each response was paid once.",
-        [used(50), used(70)],
-        **{SESSION: first, OTHER: copied},
-    )
+    return Case(tokens(used(50), used(70)), {SESSION: first, OTHER: copied})
 
-    plain = File()
-    plain.prompt("a")
-    plain.reply("msg_plain", "b", requestId=None)
-    plain.reply("msg_plain", "c", requestId=None)
-    counting(
-        "no-request-id",
-        "Some clients write no requestId; the message id alone names the response.",
-        [used()],
-        **{SESSION: plain},
-    )
 
-    replayed = File()
-    replayed.prompt("a")
-    replayed.reply("msg_again", "b", requestId="req_1")
-    replayed.reply("msg_again", "b", requestId="req_2")
-    counting(
-        "replay",
-        "A replay repeats a response under another requestId; the API gives each response its own message id.",
-        [used()],
-        **{SESSION: replayed},
-    )
+@case_of("counting")
+def no_request_id() -> Case:
+    """Some clients write no requestId; the message id alone names the response."""
+    file = File()
+    file.prompt("a")
+    file.reply("msg_plain", "b", requestId=None)
+    file.reply("msg_plain", "c", requestId=None)
+    return Case(tokens(used()), {SESSION: file})
 
-    gateway = File()
-    gateway.prompt("a")
+
+@case_of("counting")
+def replay() -> Case:
+    """A replay repeats a response under another requestId; the API gives each response its own message id."""
+    file = File()
+    file.prompt("a")
+    file.reply("msg_again", "b", requestId="req_1")
+    file.reply("msg_again", "b", requestId="req_2")
+    return Case(tokens(used()), {SESSION: file})
+
+
+@case_of("counting")
+def gateway() -> Case:
+    """A gateway gives every response one constant id: three requests with their own ids are three."""
+    file = File()
+    file.prompt("a")
     for number in (1, 2, 3):
-        gateway.reply("ocgo", f"b{number}", used(number), requestId=f"req_{number}")
-    counting(
-        "gateway",
-        "A gateway gives every response one constant id: three requests with their own ids are three.",
-        [used(1), used(2), used(3)],
-        **{SESSION: gateway},
-    )
+        file.reply("ocgo", f"b{number}", used(number), requestId=f"req_{number}")
+    return Case(tokens(used(1), used(2), used(3)), {SESSION: file})
 
-    trunk, agent = File(), File(isSidechain=True, agentId="abc123")
+
+@case_of("counting")
+def agent() -> Case:
+    """What a subagent used stands in a file of its own below the session, and was paid."""
+    trunk, below = File(), File(isSidechain=True, agentId="abc123")
     trunk.prompt("a")
     trunk.reply("msg_trunk", call("Agent", "toolu_a", prompt="look", description="d"), stop="tool_use")
-    agent.prompt("look")
-    agent.reply("msg_agent", "found", used(40))
+    below.prompt("look")
+    below.reply("msg_agent", "found", used(40))
     trunk.result("toolu_a", "found")
     trunk.reply("msg_end", "b", used(60))
-    counting(
-        "agent",
-        "What a subagent used stands in a file of its own below the session, and was paid.",
-        [used(), used(40), used(60)],
-        **{SESSION: trunk, f"{SESSION}__subagents__agent-abc123": agent},
-    )
+    return Case(tokens(used(), used(40), used(60)), {SESSION: trunk, f"{SESSION}/subagents/agent-abc123": below})
 
-    split = File()
-    split.prompt("a")
+
+@case_of("counting")
+def cache_split() -> Case:
+    """A split of all zeros says nothing: the sum of cache writes is what was written."""
+    file = File()
+    file.prompt("a")
     zero = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
-    split.reply("msg_split", "b", used(write=5000, cache_creation=zero))
-    counting(
-        "cache-split",
-        "A split of all zeros says nothing: the sum of cache writes is what was written.",
-        [used(write=5000)],
-        **{SESSION: split},
-    )
+    file.reply("msg_split", "b", used(write=5000, cache_creation=zero))
+    return Case(tokens(used(write=5000)), {SESSION: file})
 
-    advised = File()
-    advised.prompt("a")
+
+@case_of("counting")
+def advisor() -> Case:
+    """An advisor asked within a response is another model's request; the response's own numbers leave it out."""
+    file = File()
+    file.prompt("a")
     own, advice = used(30), used(300, input_=4000, read=0, write=0)
     steps = [{"type": "message", **own}, {"type": "advisor_message", "model": "claude-opus-5", **advice}]
-    advised.reply("msg_advised", "b", {**own, "iterations": steps})
-    counting(
-        "advisor",
-        "An advisor asked within a response is another model's request; the response's own numbers leave it out.",
-        [own, advice],
-        **{SESSION: advised},
-    )
-
-    stopped = File()
-    stopped.prompt("a")
-    stopped.reply("msg_stopped", "half a", used(8), stop=None)
-    stopped.prompt("[Request interrupted by user]")
-    stopped.reply("none", "API Error", used(0, input_=0, read=0, write=0), model="<synthetic>", isApiErrorMessage=True)
-    counting(
-        "interrupted",
-        "A response that was interrupted counts as far as it came; a notice of the client does not.",
-        [used(8)],
-        **{SESSION: stopped},
-    )
-
-    null = File()
-    null.prompt("a")
-    null.reply("msg_null", call("Bash", "toolu_n", command="x", id=None), used(9), stop="tool_use")
-    why = "A null within a tool's input, also one named id, says nothing of the line's own fields."
-    counting("null-in-input", why, [used(9)], **{SESSION: null})
+    file.reply("msg_advised", "b", {**own, "iterations": steps})
+    return Case(tokens(own, advice), {SESSION: file})
 
 
-def write_trees() -> None:
-    rewound = File()
-    rewound.prompt("start")
-    base = rewound.reply("msg_1", "started")
-    rewound.prompt("left behind")
-    rewound.reply("msg_2", "wrong way")
-    rewound.last = base
-    rewound.prompt("instead")
-    rewound.reply("msg_3", "right way")
-    write(
-        "tree",
-        "rewind",
-        "A prompt that hangs on an earlier line goes back there; what followed is no longer part of the conversation.",
-        {"prompts": ["start", "instead"], "replies": ["started", "right way"]},
-        main_file(f=rewound),
-    )
+@case_of("counting")
+def interrupted() -> Case:
+    """A response that was interrupted counts as far as it came; a notice of the client does not."""
+    file = File()
+    file.prompt("a")
+    file.reply("msg_stopped", "half a", used(8), stop=None)
+    file.prompt("[Request interrupted by user]")
+    file.reply("none", "API Error", used(0, input_=0, read=0, write=0), model="<synthetic>", isApiErrorMessage=True)
+    return Case(tokens(used(8)), {SESSION: file})
 
-    rooted = File()
-    rooted.prompt("before")
-    tip = rooted.reply("msg_1", "one")
-    rooted.last = None
-    rooted.add(
+
+@case_of("counting")
+def null_in_input() -> Case:
+    """A null within a tool's input, also one named id, says nothing of the line's own fields."""
+    file = File()
+    file.prompt("a")
+    file.reply("msg_null", call("Bash", "toolu_n", command="x", id=None), used(9), stop="tool_use")
+    return Case(tokens(used(9)), {SESSION: file})
+
+
+# Which lines are the conversation
+
+
+@case_of("tree")
+def rewind() -> Case:
+    """A prompt that hangs on an earlier line goes back there; what followed is no longer part of the conversation."""
+    file = File()
+    base = file.talk("start", "msg_1", "started")
+    file.talk("left behind", "msg_2", "wrong way")
+    file.last = base
+    file.talk("instead", "msg_3", "right way")
+    return Case({"prompts": ["start", "instead"], "replies": ["started", "right way"]}, {SESSION: file})
+
+
+@case_of("tree")
+def second_root() -> Case:
+    """A compaction begins a second root, which goes on from its logical parent; a summary is no prompt of the person."""
+    file = File()
+    tip = file.talk("before", "msg_1", "one")
+    file.last = None
+    file.add(
         "system",
         "boundary",
         subtype="compact_boundary",
@@ -296,101 +315,73 @@ def write_trees() -> None:
         logicalParentUuid=tip,
         compactMetadata={"trigger": "manual", "preTokens": 10},
     )
-    rooted.prompt(SUMMARY, isCompactSummary=True, isVisibleInTranscriptOnly=True)
-    rooted.prompt("after")
-    rooted.reply("msg_2", "two")
-    write(
-        "tree",
-        "second-root",
-        "A compaction begins a second root, which goes on from its logical parent; a summary is no prompt of the person.",
-        {"prompts": ["before", "after"], "replies": ["one", "two"]},
-        main_file(f=rooted),
-    )
-
-    twice = File()
-    twice.prompt("once")
-    twice.reply("msg_1", "only once")
-    twice.lines += [dict(line) for line in twice.lines]
-    twice.prompt("then")
-    twice.reply("msg_2", "so")
-    write(
-        "tree",
-        "replay",
-        "A line written twice, with the same uuid, was said once.",
-        {"prompts": ["once", "then"], "replies": ["only once", "so"]},
-        main_file(f=twice),
-    )
-
-    parallel = File()
-    parallel.prompt("both")
-    parallel.reply("msg_1", call("Bash", "toolu_1", command="a"), stop="tool_use")
-    second = parallel.reply("msg_1", call("Bash", "toolu_2", command="b"), stop="tool_use")
-    parallel.result("toolu_1", "A", parentUuid=parallel.lines[1]["uuid"])
-    parallel.last = second
-    parallel.result("toolu_2", "B")
-    parallel.reply("msg_2", "both done")
-    write(
-        "tree",
-        "parallel-tools",
-        "Calls that run at once give lines that fork; neither side is a rewind.",
-        {"prompts": ["both"], "replies": ["both done"], "results": ["A", "B"]},
-        main_file(f=parallel),
-    )
+    file.prompt(SUMMARY, isCompactSummary=True, isVisibleInTranscriptOnly=True)
+    file.talk("after", "msg_2", "two")
+    return Case({"prompts": ["before", "after"], "replies": ["one", "two"]}, {SESSION: file})
 
 
-def write_visible() -> None:
-    seen = File()
-    seen.prompt("Caveat: the messages below were generated by the user while running local commands.", isMeta=True)
-    seen.prompt("typed by a person")
-    seen.reply("msg_1", "answered")
-    seen.prompt("<system-reminder>files changed</system-reminder>", isMeta=True)
-    seen.prompt("typed again")
-    seen.reply("msg_2", "answered again")
-    write(
-        "visible",
-        "meta",
-        "Lines with isMeta are the client's own notes to the model, never words of the person.",
-        {"prompts": ["typed by a person", "typed again"], "replies": ["answered", "answered again"]},
-        main_file(f=seen),
-    )
-
-    side = File()
-    side.prompt("ask an agent")
-    side.reply("msg_1", call("Task", "toolu_t", prompt="hidden work", description="d"), stop="tool_use")
-    trunk = side.last
-    side.last = None
-    side.prompt("hidden work", isSidechain=True)
-    side.reply("msg_side", "hidden words", isSidechain=True)
-    side.last = trunk
-    side.result("toolu_t", "done")
-    side.reply("msg_2", "the agent is done")
-    write(
-        "visible",
-        "sidechain",
-        "Clients up to 1.0 wrote an agent's lines between the others: they are not the person's conversation.",
-        {"prompts": ["ask an agent"], "replies": ["the agent is done"]},
-        main_file(f=side),
-    )
-
-    torn = File()
-    torn.prompt("whole")
-    torn.reply("msg_1", "fine \u2028 \U0001f600")
-    write(
-        "visible",
-        "torn-line",
-        "A last line that was cut off is left out; a line separator within a text ends no line.",
-        {"prompts": ["whole"], "replies": ["fine \u2028 \U0001f600"]},
-        main_file(f=torn),
-    )
-    path = CASES / "visible-torn-line" / "projects" / FOLDER / f"{SESSION}.jsonl"
-    lines = [written(line) for line in torn.lines]
-    path.write_text("\n".join([*lines, lines[0][:80]]), encoding="utf-8")
+@case_of("tree")
+def replay_() -> Case:
+    """A line written twice, with the same uuid, was said once."""
+    file = File()
+    file.talk("once", "msg_1", "only once")
+    file.lines += [dict(line) for line in file.lines]
+    file.talk("then", "msg_2", "so")
+    return Case({"prompts": ["once", "then"], "replies": ["only once", "so"]}, {SESSION: file})
 
 
-def stream(name: str, why: str, frames: list[Json], expect: Json) -> None:
-    write("stream", name, why, expect, {})
-    lines = [written({**frame, "session_id": SESSION}) + "\n" for frame in frames]
-    (CASES / f"stream-{name}" / "stream.jsonl").write_text("".join(lines), encoding="utf-8")
+@case_of("tree")
+def parallel_tools() -> Case:
+    """Calls that run at once give lines that fork; neither side is a rewind."""
+    file = File()
+    file.prompt("both")
+    file.reply("msg_1", call("Bash", "toolu_1", command="a"), stop="tool_use")
+    second = file.reply("msg_1", call("Bash", "toolu_2", command="b"), stop="tool_use")
+    file.result("toolu_1", "A", parentUuid=file.lines[1]["uuid"])
+    file.last = second
+    file.result("toolu_2", "B")
+    file.reply("msg_2", "both done")
+    return Case({"prompts": ["both"], "replies": ["both done"], "results": ["A", "B"]}, {SESSION: file})
+
+
+@case_of("visible")
+def meta() -> Case:
+    """Lines with isMeta are the client's own notes to the model, never words of the person."""
+    file = File()
+    file.prompt("Caveat: the messages below were generated by the user while running local commands.", isMeta=True)
+    file.talk("typed by a person", "msg_1", "answered")
+    file.prompt("<system-reminder>files changed</system-reminder>", isMeta=True)
+    file.talk("typed again", "msg_2", "answered again")
+    expect = {"prompts": ["typed by a person", "typed again"], "replies": ["answered", "answered again"]}
+    return Case(expect, {SESSION: file})
+
+
+@case_of("visible")
+def sidechain() -> Case:
+    """Clients up to 1.0 wrote an agent's lines between the others: they are not the person's conversation."""
+    file = File()
+    file.prompt("ask an agent")
+    file.reply("msg_1", call("Task", "toolu_t", prompt="hidden work", description="d"), stop="tool_use")
+    trunk = file.last
+    file.last = None
+    file.prompt("hidden work", isSidechain=True)
+    file.reply("msg_side", "hidden words", isSidechain=True)
+    file.last = trunk
+    file.result("toolu_t", "done")
+    file.reply("msg_2", "the agent is done")
+    return Case({"prompts": ["ask an agent"], "replies": ["the agent is done"]}, {SESSION: file})
+
+
+@case_of("visible")
+def torn_line() -> Case:
+    """A last line that was cut off is left out; a line separator within a text ends no line."""
+    file = File()
+    file.talk("whole", "msg_1", "fine \u2028 \U0001f600")
+    file.torn = written(file.lines[0])[:80]
+    return Case({"prompts": ["whole"], "replies": ["fine \u2028 \U0001f600"]}, {SESSION: file})
+
+
+# What a stream says
 
 
 def event(**given: Any) -> Json:
@@ -436,83 +427,70 @@ def begun(message: str) -> Json:
     )
 
 
-def write_streams() -> None:
-    init = {
-        "type": "system",
-        "subtype": "init",
-        "cwd": "/home/ann/app",
-        "model": MODEL,
-        "tools": [],
-        "uuid": uid("init"),
-    }
-    end = {
-        "type": "result",
-        "subtype": "success",
-        "is_error": False,
-        "result": "Hello there.",
-        "num_turns": 1,
-        "uuid": uid("end"),
-        "usage": used(),
-    }
-    thought, said = (
-        {"type": "thinking", "thinking": "Let me see.", "signature": "x"},
-        {"type": "text", "text": "Hello there."},
-    )
+INIT = {"type": "system", "subtype": "init", "cwd": "/home/ann/app", "model": MODEL, "tools": [], "uuid": uid("init")}
+END = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "result": "Hello there.",
+    "num_turns": 1,
+    "uuid": uid("end"),
+    "usage": used(),
+}
+THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "x"}
+SAID = {"type": "text", "text": "Hello there."}
+
+
+@case_of("stream")
+def once() -> Case:
+    """A block comes as fragments and then whole: it was said once."""
     both = [
         *deltas("m", "thinking", 0, "Let me ", "see."),
-        *whole("msg_1", thought),
+        *whole("msg_1", THOUGHT),
         *deltas("m", "text", 1, "Hello ", "there."),
-        *whole("msg_1", thought, said)[1:],
+        *whole("msg_1", THOUGHT, SAID)[1:],
     ]
-    stream(
-        "once",
-        "A block comes as fragments and then whole: it was said once.",
-        [init, begun("msg_1"), *both, event(type="message_stop"), end],
-        {"text": ["Hello there."], "thinking": ["Let me see."]},
-    )
-    stream(
-        "no-fragments",
-        "Without partial messages only whole blocks come.",
-        [init, *whole("msg_1", thought, said), end],
-        {"text": ["Hello there."], "thinking": ["Let me see."]},
-    )
-    broken = [
-        init,
-        begun("msg_0"),
-        *deltas("a", "text", 0, "Half a sen")[:-1],
-        begun("msg_1"),
-        *deltas("b", "text", 0, "Hello there."),
-        *whole("msg_1", said),
-        end,
-    ]
-    stream(
-        "asked-again",
-        "A response that broke off and was asked for again is not part of what was said.",
-        broken,
-        {"text": ["Hello there."]},
-    )
+    frames = [INIT, begun("msg_1"), *both, event(type="message_stop"), END]
+    return Case({"text": ["Hello there."], "thinking": ["Let me see."]}, frames=frames)
 
 
-def write_files() -> None:
-    edited = File()
-    path = "/home/ann/app/a.txt"
-    edited.prompt("write it")
-    edited.reply("msg_1", call("Write", "toolu_1", file_path=path, content="one\ntwo\n"), stop="tool_use")
-    edited.result(
-        "toolu_1",
-        "File created successfully",
-        toolUseResult={
-            "type": "create",
-            "filePath": path,
-            "content": "one\ntwo\n",
-            "structuredPatch": [],
-            "originalFile": None,
-        },
-    )
-    edited.prompt("change it")
-    edited.reply("msg_2", call("Edit", "toolu_2", file_path=path, old_string="two", new_string="2"), stop="tool_use")
+@case_of("stream")
+def no_fragments() -> Case:
+    """Without partial messages only whole blocks come."""
+    frames = [INIT, *whole("msg_1", THOUGHT, SAID), END]
+    return Case({"text": ["Hello there."], "thinking": ["Let me see."]}, frames=frames)
+
+
+@case_of("stream")
+def asked_again() -> Case:
+    """A response that broke off and was asked for again is not part of what was said."""
+    broken = [begun("msg_0"), *deltas("a", "text", 0, "Half a sen")[:-1]]
+    anew = [begun("msg_1"), *deltas("b", "text", 0, "Hello there."), *whole("msg_1", SAID)]
+    return Case({"text": ["Hello there."]}, frames=[INIT, *broken, *anew, END])
+
+
+# What was in a file, and when
+
+PATH = "/home/ann/app/a.txt"
+
+
+def edited_file() -> File:
+    """A file is written, edited, and not changed by an edit that fails."""
+    file = File()
+    file.prompt("write it")
+    file.reply("msg_1", call("Write", "toolu_1", file_path=PATH, content="one\ntwo\n"), stop="tool_use")
+    made: Json = {
+        "type": "create",
+        "filePath": PATH,
+        "content": "one\ntwo\n",
+        "structuredPatch": [],
+        "originalFile": None,
+    }
+    file.result("toolu_1", "File created successfully", toolUseResult=made)
+    file.prompt("change it")
+    file.reply("msg_2", call("Edit", "toolu_2", file_path=PATH, old_string="two", new_string="2"), stop="tool_use")
     patch = {
-        "filePath": path,
+        "filePath": PATH,
         "oldString": "two",
         "newString": "2",
         "originalFile": "one\ntwo\n",
@@ -522,47 +500,31 @@ def write_files() -> None:
         "userModified": False,
         "replaceAll": False,
     }
-    edited.result("toolu_2", "The file has been updated", toolUseResult=patch)
-    edited.reply(
-        "msg_3", call("Edit", "toolu_3", file_path=path, old_string="nowhere", new_string="x"), stop="tool_use"
-    )
-    failed = {
-        "type": "tool_result",
-        "tool_use_id": "toolu_3",
-        "content": "String to replace not found",
-        "is_error": True,
-    }
-    edited.add(
-        "user",
-        "failed",
-        message={"role": "user", "content": [failed]},
-        toolUseResult="Error: String to replace not found",
-    )
-    edited.reply("msg_4", "done")
-    write(
-        "time",
-        "edits",
-        "A file is what its writes and edits made of it; an edit that failed changed nothing.",
-        {"content": "one\n2\n"},
-        main_file(f=edited),
-        file=path,
-    )
-    write(
-        "time",
-        "before",
-        "As it was between the two.",
-        {"content": "one\ntwo\n"},
-        main_file(f=edited),
-        file=path,
-        at="2026-10-02T10:04:30.000Z",
-    )
+    file.result("toolu_2", "The file has been updated", toolUseResult=patch)
+    missed = call("Edit", "toolu_3", file_path=PATH, old_string="nowhere", new_string="x")
+    file.reply("msg_3", missed, stop="tool_use")
+    why = "String to replace not found"
+    failed = {"type": "tool_result", "tool_use_id": "toolu_3", "content": why, "is_error": True}
+    file.add("user", "failed", message={"role": "user", "content": [failed]}, toolUseResult=f"Error: {why}")
+    file.reply("msg_4", "done")
+    return file
+
+
+@case_of("time")
+def edits() -> Case:
+    """A file is what its writes and edits made of it; an edit that failed changed nothing."""
+    return Case({"content": "one\n2\n"}, {SESSION: edited_file()}, asked={"file": PATH})
+
+
+@case_of("time")
+def before() -> Case:
+    """As it was between the two."""
+    asked = {"file": PATH, "at": "2026-10-02T10:04:30.000Z"}
+    return Case({"content": "one\ntwo\n"}, {SESSION: edited_file()}, asked=asked)
 
 
 if __name__ == "__main__":
     shutil.rmtree(CASES, ignore_errors=True)
-    write_counting()
-    write_trees()
-    write_visible()
-    write_streams()
-    write_files()
+    for group, make in MAKERS:
+        write(group, make)
     print(f"{len(list(CASES.iterdir()))} cases in {CASES}")

@@ -55,6 +55,7 @@ class Both:
         self.whole.close()
 
     def grow(self, data: bytes) -> None:
+        """Fails if what the two archives tell then differs."""
         with trunk(self._folder, 0).open("ab") as file:
             file.write(data)
         with pytest.MonkeyPatch.context() as patch:
