@@ -129,7 +129,7 @@ class LineReader:
     def __init__(self, connection: sqlite3.Connection, safe: Safe) -> None:
         self._connection = connection
         self._kept = SafeReader(connection, safe)
-        self._owners: dict[str, int] | None = None
+        self._owners: dict[str | None, int] | None = None
         self._line = lru_cache(maxsize=_LINES)(self._read)
 
     def kept_text(
@@ -164,8 +164,7 @@ class LineReader:
             return False
         if self._owners is None:
             self._owners = dict(self._connection.execute("SELECT key, owner FROM copied"))
-        message = record.api_message.id
-        return message is None or self._owners.get(message, file) == file
+        return self._owners.get(record.api_message.id, file) == file
 
 
 @lru_cache(maxsize=_LINES)

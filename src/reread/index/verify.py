@@ -92,8 +92,7 @@ def _copies(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) 
         for key, is_shared in connection.execute("SELECT key, is_shared FROM request")
         if bool(is_shared) != (asker(key) in keys)
     )
-    for name in sorted(wrong):
-        yield f"index: response {printable(name)} is not counted as its files tell it"
+    yield from (f"index: response {printable(name)} is not counted as its files tell it" for name in sorted(wrong))
 
 
 def _sessions(connection: sqlite3.Connection, prices: Prices, *, is_priced: bool) -> Iterator[str]:
@@ -291,6 +290,26 @@ def find_again(connection: sqlite3.Connection, safe: Safe) -> int:
 
     The same piece is one with the same file, start and digest, or for backups, which share pieces, the same digest.
     """
+    wanted = _not_at_their_place(connection, safe)
+    found_again: dict[tuple[int, int, int], PiecePlace] = {}
+    for found in safe.scan() if wanted else ():
+        if (header := found.header) is not None:
+            names = ((header.sha256,), (header.sha256, header.file, str(header.start)))
+            rows = [row for name in names for row in wanted.get(name, ())]
+            if rows and _is_whole(safe, found.place):
+                found_again.update(dict.fromkeys(rows, found.place))
+    with transaction(connection):
+        connection.executemany(
+            "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE file = ? AND generation = ? AND start = ?",
+            [(place.pack, place.offset, place.stored, *row) for row, place in found_again.items()],
+        )
+    return len(found_again)
+
+
+def _not_at_their_place(
+    connection: sqlite3.Connection, safe: Safe
+) -> dict[tuple[str, ...], list[tuple[int, int, int]]]:
+    """File, generation and start of pieces, by what the same piece has elsewhere."""
     there = {
         (found.place.pack, found.place.offset): found.header.sha256 for found in safe.scan() if found.header is not None
     }
@@ -302,22 +321,7 @@ def find_again(connection: sqlite3.Connection, safe: Safe) -> int:
         if there.get((pack, offset)) != sha256.hex():
             name = (sha256.hex(),) if backup_of is not None else (sha256.hex(), key, str(start))
             wanted.setdefault(name, []).append((file, generation, start))
-    if not wanted:
-        return 0
-    found_again: dict[tuple[int, int, int], PiecePlace] = {}
-    for found in safe.scan():
-        if found.header is not None:
-            header = found.header
-            names = ((header.sha256,), (header.sha256, header.file, str(header.start)))
-            rows = [row for name in names for row in wanted.get(name, ())]
-            if rows and _is_whole(safe, found.place):
-                found_again.update(dict.fromkeys(rows, found.place))
-    with transaction(connection):
-        connection.executemany(
-            "UPDATE piece SET pack = ?, offset = ?, stored = ? WHERE file = ? AND generation = ? AND start = ?",
-            [(place.pack, place.offset, place.stored, *row) for row, place in found_again.items()],
-        )
-    return len(found_again)
+    return wanted
 
 
 def _is_whole(safe: Safe, place: PiecePlace) -> bool:

@@ -104,26 +104,29 @@ def take(job: SessionJob, disk: FileReader = DISK, *, is_kept: bool = False) -> 
     bytes_of = _kept_bytes(disk) if is_kept else lambda each: _new_bytes(each, held.pop(each.file.location, None))
     if job.backup_of is not None:
         return _take_backups(job, job.backup_of, bytes_of)
-    session, moments, part = None, None, b""
-    changed = job.changed
     if job.files is None:
-        found = [_aside(each, disk) for each in job.changed]
-    elif (gone_on := _grown_session(job)) is not None:
-        found, session, part = gone_on
+        found, batch = [(each, _aside(each, disk)) for each in job.changed], SessionBatch(session=None, files=[])
     else:
-        prices = load_prices(job.prices)
-        loaded = load_session(job.files, job.orphans, disk, prices)
-        changed += _renamed_agents(job, loaded)
-        found = [_extracted(each, loaded, disk) for each in changed]
-        session = _row_of(loaded, job)
-        moments = friction_of(loaded) if job.with_friction else None
-        part = _closed(loaded, session, job, prices) if job.part is not None else b""
-        del loaded
+        found, batch = _grown_session(job, job.files) or _whole_session(job, job.files, disk)
     # Compressed only after the records are freed: held together, a large session would need a third more memory.
     if job.size >= LARGE:
         give_back_memory()
-    files = [_file_batch(each, file, bytes_of(each)) for each, file in zip(changed, found, strict=True)]
-    return SessionBatch(session=session, files=files, friction=moments, part=part)
+    batch.files.extend(_file_batch(each, file, bytes_of(each)) for each, file in found)
+    return batch
+
+
+_Read = tuple[list[tuple[FileJob, "ExtractedFile"]], SessionBatch]
+"""What the files of a session tell, and the batch that they go into."""
+
+
+def _whole_session(job: SessionJob, files: SessionFiles, disk: FileReader) -> _Read:
+    prices = load_prices(job.prices)
+    session = load_session(files, job.orphans, disk, prices)
+    found = [(each, _extracted(each, session, disk)) for each in (*job.changed, *_renamed_agents(job, session))]
+    row = _row_of(session, job)
+    moments = friction_of(session) if job.with_friction else None
+    part = _closed(session, row, job, prices) if job.part is not None else b""
+    return found, SessionBatch(session=row, files=[], friction=moments, part=part)
 
 
 def _renamed_agents(job: SessionJob, session: Session) -> tuple[FileJob, ...]:
@@ -132,18 +135,19 @@ def _renamed_agents(job: SessionJob, session: Session) -> tuple[FileJob, ...]:
     return tuple(each for each, agent in named if agent is not None and agents_of(agent) != each.agents)
 
 
-def _grown_session(job: SessionJob) -> tuple[list[ExtractedFile], SessionRow, bytes] | None:
+def _grown_session(job: SessionJob, files: SessionFiles) -> _Read | None:
     """The rows of a session that only grew, made from its last lines; None where all of it must be read."""
-    if not job.part or job.files is None:
+    if not job.part:
         return None
     prices = load_prices(job.prices)
     part = closed_parts.unpacked(job.part, prices)
-    tail = closed_parts.tail_of(part, job.files, prices) if part is not None else None
+    tail = closed_parts.tail_of(part, files, prices) if part is not None else None
     if part is None or tail is None:
         return None
-    found = [_of_lines(each, tail, part) for each in job.changed]
+    found = [(each, _of_lines(each, tail, part)) for each in job.changed]
     row = _row_of(tail, job)
-    return found, part.row_with(row, title_parts(tail)), _closed(tail, row, job, prices, part)
+    closed = _closed(tail, row, job, prices, part)
+    return found, SessionBatch(session=part.row_with(row, title_parts(tail)), files=[], part=closed)
 
 
 def _closed(

@@ -195,8 +195,8 @@ class Survey:
             if job.file.kind is FileKind.SUBAGENT and not job.indexed
         )
         trunk = session.trunk
-        row = self.walk.keys.row(trunk.location) if trunk is not None else None
-        if not agents or trunk is None or row is None or not row.taken:
+        row = self.walk.keys.row(trunk.location) if trunk is not None and agents else None
+        if trunk is None or row is None or not row.taken:
             return changed
         if all(job.file.path != trunk.path for job in changed):
             changed = (*changed, *self._reread_jobs([trunk]))

@@ -28,6 +28,7 @@ from reread.records import (
     parse_or_none,
 )
 from reread.records.frames import ControlCancelRequest, ControlRequest, ControlResponse, MessageStart, decode_api_event
+from reread.records.json_parts import object_of
 from reread.sessions import Captured, Final, MessageTiming, ToolPermission, WithdrawnBlock
 
 from . import events
@@ -62,8 +63,7 @@ def withdrawn_in(lines: bytes) -> tuple[str | None, str]:
 def _last_index(lines: bytes) -> int | None:
     last = lines.rstrip(b"\n").rpartition(b"\n")[2]
     frame = decode(last[_PREFIX:])
-    event = frame.event if isinstance(frame, StreamEvent) else None
-    return event.get("index") if isinstance(event, dict) else None
+    return object_of(frame.event).get("index") if isinstance(frame, StreamEvent) else None
 
 
 class _Message:
@@ -164,8 +164,8 @@ class _Fold:
             self._homeless = []
 
     def _note_context(self, record: ControlResponse, line: WireLine) -> None:
-        answer = parse_or_none(record.response)
-        if isinstance(answer, dict) and answer.get("request_id") in self._context_asked:
+        answer = object_of(parse_or_none(record.response))
+        if answer.get("request_id") in self._context_asked:
             self._contexts.append((line.time, answer.get("response")))
 
     def _take(self, record: Record, line: WireLine) -> None:

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from reread.errors import BadInput, ClientError, ClientRefused, SourceError
 from reread.records import ControlRequest
+from reread.records.json_parts import object_of, objects_in
 from reread.sessions import Session, SessionBuilder, ToolPermission
 
 from . import outgoing
@@ -187,7 +188,7 @@ class Client:
         self._reader = asyncio.create_task(self._read(self._transport))
         if self._hooks:
             try:
-                self._about = _object(await self.ask("initialize", hooks=self._hooks.announced))
+                self._about = object_of(await self.ask("initialize", hooks=self._hooks.announced))
             except BaseException:
                 await self.close()
                 raise
@@ -369,21 +370,20 @@ class Client:
     async def about(self) -> dict[str, Any]:
         """What the client offers: `commands`, `models`, `agents`, `account`, `output_style`, ..."""
         if self._about is None:  # a second `initialize` would announce the hooks again
-            self._about = _object(await self.ask("initialize", hooks=None))
+            self._about = object_of(await self.ask("initialize", hooks=None))
         return self._about
 
     async def context_usage(self) -> dict[str, Any]:
         """What fills the context window: `categories`, `totalTokens`, `maxTokens`, ..."""
-        return _object(await self.ask("get_context_usage"))
+        return object_of(await self.ask("get_context_usage"))
 
     async def settings(self) -> dict[str, Any]:
         """`effective`, `sources` and `applied`."""
-        return _object(await self.ask("get_settings"))
+        return object_of(await self.ask("get_settings"))
 
     async def mcp_servers(self) -> list[dict[str, Any]]:
         """Each with its `name` and `status`."""
-        servers = _object(await self.ask("mcp_status")).get("mcpServers")
-        return [each for each in servers if isinstance(each, dict)] if isinstance(servers, list) else []
+        return objects_in(object_of(await self.ask("mcp_status")).get("mcpServers"))
 
     async def reconnect_mcp_server(self, name: str) -> None:
         await self.ask("mcp_reconnect", serverName=name)
@@ -401,7 +401,7 @@ class Client:
         The client keeps the needed backups only if its environment has `CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1`.
         """
         extra = {"dry_run": True} if dry_run else {}
-        return _object(await self.ask("rewind_files", user_message_id=prompt, **extra))
+        return object_of(await self.ask("rewind_files", user_message_id=prompt, **extra))
 
     async def ask(self, subtype: str, **fields: Any) -> Any:
         """Sends any control request and returns the response, {} if it is empty.
@@ -640,10 +640,6 @@ async def query(prompt: str, images: Sequence[Picture] = (), **client: Unpack[Cl
 
 def _nobody(permission: Permission) -> Decision:  # noqa: ARG001
     return Deny(reason=NOBODY_TO_ASK)
-
-
-def _object(answer: Any) -> dict[str, Any]:
-    return answer if isinstance(answer, dict) else {}
 
 
 async def _ended(transport: Transport, reader: asyncio.Task[None]) -> None:

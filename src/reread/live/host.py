@@ -9,6 +9,8 @@ from typing import Any, Required, TypedDict
 
 from msgspec import Struct
 
+from reread.records.json_parts import object_of
+
 from .events import HookCallback
 
 
@@ -138,11 +140,9 @@ class HostTools:
 
     async def answer(self, data: Any) -> dict[str, Any]:
         """The answer to one `mcp_message`."""
-        told = data if isinstance(data, dict) else {}
-        message, server = told.get("message"), str(told.get("server_name"))
-        asked = message if isinstance(message, dict) else {}
-        params = asked.get("params")
-        reply = await self._reply_to(server, str(asked.get("method")), params if isinstance(params, dict) else {})
+        told = object_of(data)
+        asked, server = object_of(told.get("message")), str(told.get("server_name"))
+        reply = await self._reply_to(server, str(asked.get("method")), object_of(asked.get("params")))
         return {"mcp_response": {"jsonrpc": "2.0", "id": asked.get("id"), **reply}}
 
     async def _reply_to(self, server: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

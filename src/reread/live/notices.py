@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reread.records import ApiRetry, CompactBoundary, System, TaskEvent, parse_or_none
+from reread.records.json_parts import object_of, text_or_none
 from reread.records.system import HookEvent, PermissionDenied, SessionTitleChanged, StatusLineRecord, ThinkingTokens
 from reread.sessions.turns import compacted_sizes
 
@@ -47,9 +48,7 @@ def _task(frame: TaskEvent) -> str:
 
 def task_state(frame: TaskEvent) -> str | None:
     """The state of a task, if the frame or its patch has it."""
-    patch: Any = parse_or_none(frame.patch)
-    changed = patch.get("status") if isinstance(patch, dict) else None
-    return frame.status or (changed if isinstance(changed, str) else None)
+    return frame.status or text_or_none(object_of(parse_or_none(frame.patch)).get("status"))
 
 
 def _joined(by: str, *parts: str | None) -> str:

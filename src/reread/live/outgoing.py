@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread.errors import BadInput
+from reread.records.json_parts import object_of
 
 IMAGE_TYPES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif", b"RIFF": "image/webp"}
 """Image types that the API accepts, by the first bytes of a file."""
@@ -111,5 +112,4 @@ def verdict(decided: Decision, given: Any) -> dict[str, Any]:
 
 def answers(given: Any, chosen: Mapping[str, str]) -> Allow:
     """The answer to `AskUserQuestion`: the chosen label or text, by question."""
-    asked = given if isinstance(given, dict) else {}
-    return Allow(input={**asked, "answers": dict(chosen)})
+    return Allow(input={**object_of(given), "answers": dict(chosen)})

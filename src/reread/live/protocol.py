@@ -54,7 +54,7 @@ from reread.records.frames import (
     decode_api_event,
     question_of,
 )
-from reread.records.json_parts import list_of, object_of, text_or_none
+from reread.records.json_parts import list_of, object_of, objects_in, text_or_none
 from reread.records.system import SYSTEM_SUBTYPES, BackgroundTasksChanged, StatusLineRecord
 from reread.sessions import SessionBuilder, Speaker, kind_of
 from reread.sessions.captured import ToolPermission
@@ -546,7 +546,7 @@ class Stream:
     def _follow_all(self, tasks: Any) -> None:
         """Replaces the open tasks by the client's complete list."""
         if isinstance(tasks, list):
-            named = (task.get("task_id") or task.get("id") for task in tasks if isinstance(task, dict))
+            named = (task.get("task_id") or task.get("id") for task in objects_in(tasks))
             self.open_tasks = {name for name in named if isinstance(name, str)}
 
     def _other(self, frame: Record) -> Iterator[Event]:
@@ -602,8 +602,7 @@ class Stream:
 
 
 def _prompts(frame: Result) -> tuple[str, ...]:
-    named = parse_or_none(frame.user_message_uuids)
-    uuids = [*(named if isinstance(named, list) else ()), frame.user_message_uuid]
+    uuids = [*list_of(parse_or_none(frame.user_message_uuids)), frame.user_message_uuid]
     return tuple(dict.fromkeys(uuid for uuid in uuids if isinstance(uuid, str)))
 
 

@@ -77,9 +77,8 @@ class StatusLine:
         self.five_hour, self.seven_day = (self.limits.get(name) or Limit(None, 0, now) for name in LIMIT_LENGTHS)
         self.context_size = _tokens(context.get("context_window_size"))
         self.context_tokens = _context_tokens(object_of(context.get("current_usage")))
-        self.context_percent = number(context.get("used_percentage"), _MOST_PERCENT)
-        if self.context_percent is None and self.context_tokens is not None and self.context_size:
-            self.context_percent = self.context_tokens * 100 / self.context_size
+        told = number(context.get("used_percentage"), _MOST_PERCENT)
+        self.context_percent = _percent(self.context_tokens, self.context_size) if told is None else told
 
     @property
     def kept_values(self) -> tuple[int | None, ...]:
@@ -95,13 +94,17 @@ class StatusLine:
 
 def read_status_line(raw: bytes, now: int) -> StatusLine | None:
     """None when these bytes are not a JSON object."""
+    document = _parsed(raw)
+    return StatusLine(document, now) if isinstance(document, dict) else None
+
+
+def _parsed(raw: bytes) -> object:
     import json
 
     try:
-        document = json.loads(raw)
+        return json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    return StatusLine(document, now) if isinstance(document, dict) else None
 
 
 def _name(value: object, longest: int = _LONGEST_NAME) -> str | None:
@@ -120,6 +123,10 @@ def _context_tokens(used: dict[str, Any]) -> int | None:
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     counts = [_tokens(used.get(name)) for name in names]
     return None if all(count is None for count in counts) else sum(count or 0 for count in counts)
+
+
+def _percent(tokens: int | None, size: int | None) -> float | None:
+    return tokens * 100 / size if tokens is not None and size else None
 
 
 def _milliseconds(value: object) -> int | None:
@@ -153,13 +160,7 @@ class HookInput:
 
 
 def read_hook_input(raw: bytes) -> HookInput:
-    import json
-
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        document = None
-    return HookInput(object_of(document))
+    return HookInput(object_of(_parsed(raw)))
 
 
 def _text(value: object) -> str | None:

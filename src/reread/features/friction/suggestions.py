@@ -134,7 +134,7 @@ def suggest(
     for event in events:
         by_line.setdefault(event.uuid, []).append(event)
     given = basis or Basis()
-    given = given._replace(by_line=by_line, told=_told(repeated, given))
+    given = given._replace(by_line=by_line, told=_rules_told(repeated, given))
     found = list(_distinct((pattern, made) for pattern in repeated for made in _first_fitting(pattern, given)))
     found += (each for each in _maps(repeated, given) if _fits(each, given))
     placed = [_with_worth(each, given) for each in found]
@@ -142,7 +142,7 @@ def suggest(
     return sorted(by_draft.values(), key=lambda each: (-each.worth.minutes, -each.sessions, -each.count, each.title))
 
 
-def _told(patterns: Iterable[RepeatedPattern], basis: Basis) -> dict[str, list[str]]:
+def _rules_told(patterns: Iterable[RepeatedPattern], basis: Basis) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for pattern in patterns:
         if pattern.kind in (PatternKind.INSTRUCTION, PatternKind.CORRECTION):
