@@ -212,18 +212,18 @@ def _causes(cells: Iterable[CacheCell]) -> list[RebuildCause]:
 
 def _cells(connection: sqlite3.Connection, ask: UsageQuestion) -> Iterator[CacheCell]:
     filters = ask.filters
-    known = (
-        ledger.contexts(connection) if any((filters.project, filters.git_branch, filters.model, filters.tool)) else {}
-    )
+    is_narrowed = any((filters.project, filters.git_branch, filters.model, filters.tool))
+    known = ledger.contexts(connection) if is_narrowed else {}
     owners = ledger.owners(connection) if ask.by == "session" else {}
     projects = projects_of_files(connection) if ask.has_projects else {}
     dimension = "owner" if ask.has_projects else _DIMENSIONS.get(ask.by, "quarter")
     rows = usage_sums.cache_grouped(connection, dimension, choose(connection, filters, known))
     keys, moved = Keys(ask), moves(connection)
     for place, model, cause, by_api, *values in rows:
-        session = owners[place][0] if place in owners else None
-        at = project_name(place, moved, folds_worktrees=False) if ask.by == "project" and not ask.has_projects else None
-        project = projects.get(place) or None if ask.has_projects else at
+        session, _ = owners.get(place, (None, False))
+        project = projects.get(place) or None
+        if ask.by == "project" and not ask.has_projects:
+            project = project_name(place, moved, folds_worktrees=False)
         key = keys.of(place, session=session, model=model, project=project)
         sums, done = Sums(*values[:_SUMS]), Caching(*values[_SUMS:])
         yield CacheCell(UsageCell(key, model, sums), cause, bool(by_api), done)

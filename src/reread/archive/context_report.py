@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -94,16 +94,20 @@ def offered_in(sessions: Iterable[Session]) -> list[Offered]:
     clients = {client_home(): None}
     for session in sessions:
         clients |= {Path(session.project) / ".claude": None} if session.project else {}
-        sizes, is_estimate = _sizes(session)
-        requests = [each for each in session.requests if not each.is_sidechain]
-        for key, tokens in sizes.items():
-            tallies[key].offer(tokens, _cost(session, tokens, requests), is_estimate=is_estimate)
-        for key, number in used_in(session).items():
-            tallies[key].use(number, session.ended)
+        _count(session, tallies)
     in_use = {plugin for (_, name), tally in tallies.items() if tally.uses and (plugin := _plugin(name))}
     listed = [_offered(*key, tally) for key, tally in tallies.items() if tally.tokens]
     found = [replace(each, removal=_removal(each, in_use, clients)) for each in listed]
     return sorted(found, key=lambda each: (-(each.nanodollars or 0) * each.sessions, -each.tokens, each.name))
+
+
+def _count(session: Session, tallies: Mapping[tuple[str, str], _Tally]) -> None:
+    sizes, is_estimate = _sizes(session)
+    requests = [each for each in session.requests if not each.is_sidechain]
+    for key, tokens in sizes.items():
+        tallies[key].offer(tokens, _cost(session, tokens, requests), is_estimate=is_estimate)
+    for key, number in used_in(session).items():
+        tallies[key].use(number, session.ended)
 
 
 def _plugin(name: str) -> str:

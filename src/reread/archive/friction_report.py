@@ -61,17 +61,21 @@ def moment_called(connection: sqlite3.Connection, uuid: str, kind: str | None) -
     """The moment at a line, given by a prefix of its uuid; raises BadInput if there is none or several lines match."""
     found = findings.homes_of(connection, _text(uuid)) if uuid else []
     found = found or _repeated_instructions(connection, uuid)
-    lines = sorted({line for line, _, _ in found})
-    if not lines:
-        raise BadInput(f"there is no moment at record {printable(uuid)!r}; `reread retro --json` has the uuids")
-    if len(lines) > 1 and uuid not in lines:
-        raise BadInput(f"{len(lines)} lines begin with {printable(uuid)!r}: {', '.join(map(printable, lines[:5]))}")
-    line = uuid if uuid in lines else lines[0]
+    line = _line_called(uuid, sorted({line for line, _, _ in found}))
     kinds = tuple(sorted({what for at, what, _ in found if at == line}))
     meant = kind_called(kind).value if kind is not None else None
     if meant is not None and meant not in kinds:
         raise BadInput(f"line {printable(line)} shows no {meant}, but {', '.join(kinds)}")
     return Labelled(line, kinds, meant, as_path(next(session for at, _, session in found if at == line)))
+
+
+def _line_called(uuid: str, lines: Sequence[str]) -> str:
+    """The one of these lines that is meant."""
+    if not lines:
+        raise BadInput(f"there is no moment at record {printable(uuid)!r}; `reread retro --json` has the uuids")
+    if len(lines) > 1 and uuid not in lines:
+        raise BadInput(f"{len(lines)} lines begin with {printable(uuid)!r}: {', '.join(map(printable, lines[:5]))}")
+    return uuid if uuid in lines else lines[0]
 
 
 def _repeated_instructions(connection: sqlite3.Connection, uuid: str) -> list[tuple[str, str, str | bytes]]:
@@ -348,17 +352,20 @@ class _Retrospect:
         return time.timestamp() * 1000 < asked.row.started
 
     def _patterns(self, numbers: set[int], events: Sequence[Moment]) -> list[RepeatedPattern]:
+        asked = self._ask.session
+        sessions = numbers if asked is None else self._history.sessions
+        moments = events if asked is None else [event for _, event in self._moments]
+        keeps = None if self._keeps_all else self._keeps
+        found = find_patterns(self._noticed(self._history.materials(sessions, keeps)), moments)
+        found = [pattern for pattern in found if asked is None or asked.row.uuid in pattern.sessions]
+        kinds = self._ask.kinds
+        return [pattern for pattern in found if kinds is None or pattern.kind.value in {each.value for each in kinds}]
+
+    @property
+    def _keeps_all(self) -> bool:
         ask = self._ask
         is_open = ask.session is not None or (ask.filters.since is None and ask.filters.until is None)
-        keeps = None if is_open and (ask.with_wrong or not self._labels) else self._keeps
-        if ask.session is None:
-            found = find_patterns(self._noticed(self._history.materials(numbers, keeps)), events)
-        else:
-            everything = [event for _, event in self._moments]
-            found = find_patterns(self._noticed(self._history.materials(self._history.sessions, keeps)), everything)
-            found = [pattern for pattern in found if ask.session.row.uuid in pattern.sessions]
-        wanted = {kind.value for kind in ask.kinds or ()}
-        return [pattern for pattern in found if ask.kinds is None or pattern.kind.value in wanted]
+        return is_open and (ask.with_wrong or not self._labels)
 
     def _noticed(self, materials: Iterable[Material]) -> Iterator[Material]:
         """The same materials; what each shows of the instructions of its own project is noted, and its breaks of what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import PurePosixPath, PureWindowsPath
@@ -38,23 +38,20 @@ class Week(Struct, frozen=True, kw_only=True):
 
 def weeks(events: Iterable[Moment], typed: Iterable[Typed], zone: tzinfo | None) -> list[Week]:
     """The weeks in which anything was typed or went wrong, in order."""
-    prompts: Counter[str] = Counter()
-    kinds: dict[str, dict[str, int]] = {}
+    prompts: Counter[str | None] = Counter()
+    kinds: dict[str | None, Counter[str]] = defaultdict(Counter)
     quarters = Counter(each.time // (1000 * QUARTER_SECONDS) for each in typed if each.time is not None)
     happened = [
         (int(event.time.timestamp()) // QUARTER_SECONDS, event.kind.value) for event in events if event.time is not None
     ]
     week_of = _weeks_of({*quarters, *(quarter for quarter, _ in happened)}, zone)
     for quarter, number in quarters.items():
-        if (week := week_of[quarter]) is not None:
-            prompts[week] += number
+        prompts[week_of[quarter]] += number
     for quarter, kind in happened:
-        if (week := week_of[quarter]) is not None:
-            found = kinds.setdefault(week, {})
-            found[kind] = found.get(kind, 0) + 1
+        kinds[week_of[quarter]][kind] += 1
     return [
-        Week(week=week, rate=Rate(sum(kinds.get(week, {}).values()), prompts.get(week, 0)), kinds=kinds.get(week, {}))
-        for week in sorted({*prompts, *kinds})
+        Week(week=week, rate=Rate(kinds[week].total(), prompts[week]), kinds=dict(kinds[week]))
+        for week in sorted(week for week in {*prompts, *kinds} if week is not None)
     ]
 
 

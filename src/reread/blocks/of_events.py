@@ -257,15 +257,18 @@ class StreamBlocks:
             yield PromptBlock(key=key, place=place, text=text, kind=kind, images=event.images)
             yield from self._noticed(record, kind, place) if record is not None else ()
         elif kind is Speaker.COMPACT_SUMMARY:
-            known = self._compacted
-            if known is not None and not known.detail:
-                self._compacted = block = replace(known, detail=event.text)
-            else:
-                key = f"notice {event.uuid or self._name()}"
-                block = NoticeBlock(key=key, place=place, what="compacted", text="compacted", detail=event.text)
-            yield block
+            yield self._summarised(event, place)
         elif record is not None:
             yield from self._noticed(record, kind, place)
+
+    def _summarised(self, event: events.Prompt, place: BlockPlace) -> NoticeBlock:
+        """The compaction before it with the summary; clients up to 1.0 wrote the summary alone."""
+        known = self._compacted
+        if known is not None and not known.detail:
+            self._compacted = replace(known, detail=event.text)
+            return self._compacted
+        key = f"notice {event.uuid or self._name()}"
+        return NoticeBlock(key=key, place=place, what="compacted", text="compacted", detail=event.text)
 
     def _noticed(self, record: Record, kind: Speaker | None, place: BlockPlace) -> Iterator[NoticeBlock]:
         """The notices that the same record gives as a line of a transcript."""

@@ -218,6 +218,10 @@ class SessionShare(NamedTuple):
     def is_more(self) -> bool:
         return self.now * self.sessions_before > self.before * self.sessions
 
+    def verdict(self, level: float) -> str | None:
+        verdict, step = ("more", 1) if self.is_more else ("less", -1)
+        return verdict if self.chance(self.now, step) <= level else None
+
     @property
     def least_chance(self) -> float:
         """The chance of the most unequal outcome that so many sessions can have."""
@@ -237,12 +241,8 @@ def verdicts(shares: Sequence[SessionShare]) -> list[str | None]:
     tests = 1
     while sum(chance <= _ONE_SIDE / tests for chance in least) > tests:
         tests += 1
-    return [
-        ("more" if share.is_more else "less")
-        if chance <= _ONE_SIDE / tests and share.chance(share.now, 1 if share.is_more else -1) <= _ONE_SIDE / tests
-        else None
-        for share, chance in zip(shares, least, strict=True)
-    ]
+    level = _ONE_SIDE / tests
+    return [share.verdict(level) if chance <= level else None for share, chance in zip(shares, least, strict=True)]
 
 
 def share_of_high(now: Sequence[float], before: Sequence[float]) -> SessionShare:

@@ -111,11 +111,15 @@ def _spoken(turn: Turn) -> list[Goal]:
     asked = _COMMAND.sub("", prompt.text.strip())
     if not asked:
         return []
+    restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
+    return [*restated[:1], *(Goal(each, "prompt", prompt.uuid) for each in _goals_in(asked)[:12])]
+
+
+def _goals_in(asked: str) -> list[str]:
+    """A short prompt as it stands, or the sentences of a longer one."""
     is_whole = len(asked) <= _SHORT and not _ROLE.match(asked)
     texts = [" ".join(asked.split())] if is_whole else _sentences(asked)
-    sentences = [each for each in texts if len(words_of(prose_of(each))) >= _FEWEST and not _ROLE.match(each)]
-    restated = [goal for step in turn.steps[:4] if isinstance(step, Thought | Said) for goal in _restated(step)]
-    return [*restated[:1], *(Goal(sentence, "prompt", prompt.uuid) for sentence in sentences[:12])]
+    return [each for each in texts if len(words_of(prose_of(each))) >= _FEWEST and not _ROLE.match(each)]
 
 
 def _titles(session: Session) -> Iterator[Goal]:

@@ -55,22 +55,22 @@ class ClientFacts(Struct, frozen=True, kw_only=True):
 
 
 def client_facts(conversation: Conversation) -> ClientFacts:
-    def last_value(kind: type[Record], name: str) -> Any:
+    def last_value(kind: type[Record], name: str, default: Any = "") -> Any:
         found = conversation.beside_of(kind)
-        return getattr(found[-1], name) if found else None
+        return (getattr(found[-1], name) if found else None) or default
 
     worktree = last_value(WorktreeState, "worktree_session")
     bodies = [record.attachment for record in conversation.beside_of(Attachment)]
     return ClientFacts(
         budget=_used(bodies, BudgetUsd, "${:,.2f} of ${:,.2f}"),
         tokens=_used(bodies, TokenUsage, "{:,.0f} of {:,.0f} tokens"),
-        tag=last_value(SessionTag, "given") or "",
-        agent=last_value(AgentSetting, "agent_setting") or "",
+        tag=last_value(SessionTag, "given"),
+        agent=last_value(AgentSetting, "agent_setting"),
         worktree=getattr(worktree, "worktree_path", None) or "",
         branch=getattr(worktree, "worktree_branch", None) or "",
-        relocated=last_value(Relocated, "relocated_cwd") or "",
-        continued_in=last_value(ContinuedIn, "continued_in_session_id") or "",
-        derived_from=tuple(each.id for each in last_value(DerivedFrom, "sessions") or () if each.id),
+        relocated=last_value(Relocated, "relocated_cwd"),
+        continued_in=last_value(ContinuedIn, "continued_in_session_id"),
+        derived_from=tuple(each.id for each in last_value(DerivedFrom, "sessions", ()) if each.id),
     )
 
 

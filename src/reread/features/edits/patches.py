@@ -158,14 +158,13 @@ def _hunk(value: dict[str, Any]) -> Hunk | None:
     if len(starts) != 2 or not isinstance(told, list):
         return None
     lines = tuple(line for line in told if isinstance(line, str))
-    old, new = (value.get(key) for key in ("oldLines", "newLines"))
-    return Hunk(
-        starts[0],
-        old if type(old) is int else sum(not line.startswith(("+", "\\")) for line in lines),
-        starts[1],
-        new if type(new) is int else sum(not line.startswith(("-", "\\")) for line in lines),
-        lines,
-    )
+    sizes = {key: sum(not line.startswith((sign, "\\")) for line in lines) for key, sign in _LACKED.items()}
+    old, new = (number if type(number := value.get(key)) is int else size for key, size in sizes.items())
+    return Hunk(starts[0], old, starts[1], new, lines)
+
+
+_LACKED = {"oldLines": "+", "newLines": "-"}
+"""The sign of the lines that a side of a hunk lacks."""
 
 
 def applied(hunks: Sequence[Hunk], text: str) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 from zlib import crc32
 
@@ -261,8 +262,7 @@ _COMMANDS = re.compile(r"^(?:\d+\. |- Run )`([^`]+)`$", re.MULTILINE)
 
 def _covers(stated: Stated, each: Suggestion) -> bool:
     if each.kind is SuggestionKind.PERMISSION:
-        rules = [rule for group in json.loads(each.draft)["permissions"].values() for rule in group]
-        return all(rule in stated.allowed for rule in rules)
+        return stated.allowed.issuperset(chain.from_iterable(json.loads(each.draft)["permissions"].values()))
     if each.kind is SuggestionKind.HOOK:
         return each.title.partition(" was run")[0] in stated.hooks
     if each.kind is SuggestionKind.MEMORY:

@@ -232,10 +232,14 @@ def _habit(calls: Sequence[DetectedCall], place: int) -> dict[str, str]:
     lines = [line for line in lines_in(failed.command) if prefix_of(line) not in _GETS_THERE] if failed.command else []
     if len(lines) != 1:
         return {}
-    later = (call.command for call in calls[place + 1 : place + 1 + _SOON] if call.command and call.worked)
-    others = (line for command in later for line in lines_in(command) if line != lines[0])
-    cure = next((line for line in others if is_same_work(lines[0], line)), None)
-    return {"line": quote(lines[0]), **({} if cure is None else {"cure": quote(cure)})}
+    others = (line for command in _worked_after(calls, place, _SOON) for line in lines_in(command))
+    cure = next((line for line in others if line != lines[0] and is_same_work(lines[0], line)), "")
+    return {"line": quote(lines[0]), **({"cure": quote(cure)} if cure else {})}
+
+
+def _worked_after(calls: Sequence[DetectedCall], place: int, most: int) -> Iterator[str]:
+    """The commands that worked among the next calls."""
+    return (call.command for call in calls[place + 1 : place + 1 + most] if call.command and call.worked)
 
 
 _GETS_THERE = frozenset({"cd", "pushd", "echo", "export", "source", "sleep", ""})
@@ -267,8 +271,8 @@ def _missing(calls: Sequence[DetectedCall], place: int, why: ErrorClass) -> dict
     program = next(name for name in found.groups() if name)
     if program not in failed.command.replace("/", " ").split():
         return {}
-    later = (call.command for call in calls[place + 1 : place + 1 + _REACH] if call.name in SHELLS and call.worked)
-    launched = next(filter(None, (launch(failed.command, command, program) for command in later)), None)
+    ways = (launch(failed.command, command, program) for command in _worked_after(calls, place, _REACH))
+    launched = next(filter(None, ways), None)
     return {"missing": program, **({} if launched is None else {"works_as": launched})}
 
 

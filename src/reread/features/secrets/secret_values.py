@@ -78,10 +78,18 @@ def is_password(value: str, *, is_quoted: bool, least: int = 6) -> bool:
     if is_excluded(value, least) or _VERSION.fullmatch(value):
         return is_quoted and _is_number_of_digits(value)
     if value.isalpha():
-        is_name = value.islower() or value.isupper() or value.istitle()
-        return len(value) >= 10 and (is_gibberish(value) if is_name else is_random(value) or is_gibberish(value))
+        return len(value) >= 10 and (is_gibberish(value) or (not _is_like_name(value) and is_random(value)))
     if _DOTTED.fullmatch(value) and not is_random(value):
         return _is_chosen(value, is_quoted=is_quoted)
+    return _is_varied_value(value, is_quoted=is_quoted)
+
+
+def _is_like_name(value: str) -> bool:
+    return value.islower() or value.isupper() or value.istitle()
+
+
+def _is_varied_value(value: str, *, is_quoted: bool) -> bool:
+    """Varied, and without quotes not the end of a sentence."""
     return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
 
 
@@ -96,12 +104,9 @@ def is_key(value: str, *, is_quoted: bool, least: int = 16) -> bool:
     if is_excluded(value, least) or value.isdecimal() or (_PATH.fullmatch(value) and not is_gibberish(value)):
         return False
     if value.isalpha():
-        return is_gibberish(value) or (
-            not (value.islower() or value.isupper()) and entropy(value) >= 4 and is_mixed_case(value)
-        )
-    if _DOTTED.fullmatch(value) and not is_random(value):
-        return False
-    return _is_varied(value) and (is_quoted or not value.endswith((".", ":", "?")))
+        return is_gibberish(value) or (entropy(value) >= 4 and is_mixed_case(value))
+    is_dotted = _DOTTED.fullmatch(value) is not None and not is_random(value)
+    return not is_dotted and _is_varied_value(value, is_quoted=is_quoted)
 
 
 def is_meant(value: str, *, least: int, is_chosen: bool) -> bool:
