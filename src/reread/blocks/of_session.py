@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -218,10 +219,8 @@ def prompt_block(prompt: Prompt, agent: str | None = None) -> PromptBlock:
 def _step_block(step: Said | Thought | Notice, number: int, agent: str | None) -> StepBlock:
     """`number` distinguishes the blocks of one line."""
     key, place = f"{step.uuid or step.record.line} {number}", BlockPlace(step.record, agent)
-    fate = step.withdrawn
-    state = BlockState.WHOLE if fate is None else BlockState.WITHDRAWN
     if isinstance(step, Said):
-        return WordsBlock(key=f"words {key}", place=place, text=step.text, state=state, withdrawn=fate)
+        return WordsBlock(key=f"words {key}", place=place, text=step.text, **_fate(step))
     if isinstance(step, Thought):
         return ThinkingBlock(
             key=f"thinking {key}",
@@ -230,8 +229,7 @@ def _step_block(step: Said | Thought | Notice, number: int, agent: str | None) -
             is_redacted=step.is_redacted,
             signature=getattr(step.block, "signature", None),
             duration_ms=step.duration_ms,
-            state=state,
-            withdrawn=fate,
+            **_fate(step),
         )
     return _notice_block(step, number, agent)
 
@@ -243,9 +241,12 @@ def _notice_block(step: Notice, number: int, agent: str | None) -> NoticeBlock:
         what=step.what,
         text=step.text,
         detail=step.detail,
-        state=BlockState.WHOLE if step.withdrawn is None else BlockState.WITHDRAWN,
-        withdrawn=step.withdrawn,
+        **_fate(step),
     )
+
+
+def _fate(step: Said | Thought | Notice) -> dict[str, Any]:
+    return {"state": BlockState.WHOLE if step.withdrawn is None else BlockState.WITHDRAWN, "withdrawn": step.withdrawn}
 
 
 def stalled(step: Step) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -287,21 +287,24 @@ def call_rows(conversation: Conversation) -> list[CallRow]:
 
 
 def prompt_rows(conversation: Conversation) -> list[PromptRow]:
-    found: dict[int, list[PromptRow]] = {}
     answers = _answers(conversation)
-    for prompt in conversation.prompts:
+    rows = []
+    for prompt, part in _numbered(conversation.prompts):
         record, time = prompt.record, milliseconds(prompt.time)
-        same = found.setdefault(record.offset, [])
-        same.append(
-            PromptRow(
-                offset=record.offset,
-                part=len(same),
-                length=len(record.raw),
-                time=time,
-                digest=_prompt_digest(prompt, time, answers.get(id(record))),
-            )
-        )
-    return [row for same in found.values() for row in same]
+        digest = _prompt_digest(prompt, time, answers.get(id(record)))
+        rows.append(PromptRow(offset=record.offset, part=part, length=len(record.raw), time=time, digest=digest))
+    return rows
+
+
+OfLine = TypeVar("OfLine", Prompt, Thought)
+
+
+def _numbered(each: Iterable[OfLine]) -> Iterator[tuple[OfLine, int]]:
+    """With their numbers among those of the same line, which follow each other."""
+    by_line: dict[int, list[OfLine]] = {}
+    for one in each:
+        by_line.setdefault(one.record.offset, []).append(one)
+    return ((one, number) for same in by_line.values() for number, one in enumerate(same))
 
 
 def _prompt_digest(prompt: Prompt, time: int | None, answer: str | None) -> int | None:
@@ -329,15 +332,14 @@ def _answers(conversation: Conversation) -> dict[int, str]:
 
 
 def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
-    found: dict[int, list[ThoughtRow]] = {}
-    for thought in conversation.thoughts:
+    rows = []
+    for thought, part in _numbered(conversation.thoughts):
         record = thought.record
         time, text = milliseconds(record.time), thought.text
-        same = found.setdefault(record.offset, [])
-        same.append(
+        rows.append(
             ThoughtRow(
                 offset=record.offset,
-                part=len(same),
+                part=part,
                 length=len(record.raw),
                 time=time,
                 state=_state(thought, text),
@@ -345,7 +347,7 @@ def thought_rows(conversation: Conversation) -> list[ThoughtRow]:
                 digest=_thought_digest(thought, text, time),
             )
         )
-    return [row for same in found.values() for row in same]
+    return rows
 
 
 def _state(thought: Thought, text: str) -> int:

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from math import exp
 from pathlib import Path
 from string import ascii_uppercase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -141,16 +141,9 @@ class Correction(Detector):
         for each, verdict in verdicts(subject, self.kind):
             if each.after:
                 is_slip = bool(OWN_SLIP.search(each.text[:_LOOKED_AT].lower()))
-                yield subject.event(
-                    self.kind,
-                    each.record,
-                    each.text,
-                    Cause.PROMPT if is_slip else Cause.AGENT,
-                    verdict.confidence,
-                    loss=_thrown_away(subject, each.context),
-                    after=each.after,
-                    because=verdict.because or None,
-                )
+                cause = Cause.PROMPT if is_slip else Cause.AGENT
+                loss = _thrown_away(subject, each.context)
+                yield judged_moment(subject, self.kind, each, verdict, cause, loss=loss, after=each.after)
 
 
 def _thrown_away(subject: ConversationUnderTest, context: TurnInContext) -> Loss:
@@ -644,6 +637,13 @@ def _after(names: Iterable[str]) -> str:
 def model_of(kind: FrictionKind) -> LearnedWeights:
     found: LearnedWeights = getattr(models(), kind.value)
     return found
+
+
+def judged_moment(
+    subject: ConversationUnderTest, kind: FrictionKind, each: Judged, verdict: PromptVerdict, cause: Cause, **more: Any
+) -> Moment:
+    because = verdict.because or None
+    return subject.event(kind, each.record, each.text, cause, verdict.confidence, because=because, **more)
 
 
 def verdicts(subject: ConversationUnderTest, kind: FrictionKind) -> Iterator[tuple[Judged, PromptVerdict]]:

@@ -49,15 +49,7 @@ class ReAsk(Detector):
     def find(self, subject: ConversationUnderTest) -> Iterator[Moment]:
         for each, verdict in corrections.verdicts(subject, self.kind):
             if each.again is not None:
-                yield subject.event(
-                    self.kind,
-                    each.record,
-                    each.text,
-                    Cause.AGENT,
-                    verdict.confidence,
-                    first=each.again,
-                    because=verdict.because or None,
-                )
+                yield corrections.judged_moment(subject, self.kind, each, verdict, Cause.AGENT, first=each.again)
 
 
 class _Run(NamedTuple):
@@ -342,16 +334,7 @@ class ManualStep(Detector):
             )
         for each, verdict in corrections.verdicts(subject, self.kind):
             how = next((how for name, how in _HOW if name in each.features), "output")
-            yield subject.event(
-                self.kind,
-                each.record,
-                each.text,
-                Cause.ENVIRONMENT,
-                verdict.confidence,
-                about=how,
-                how=how,
-                because=verdict.because or None,
-            )
+            yield corrections.judged_moment(subject, self.kind, each, verdict, Cause.ENVIRONMENT, about=how, how=how)
 
 
 _HOW = (("paste:stack", "stack_trace"), ("paste:prompt", "terminal"), ("paste:4", "log"), ("paste:error", "error"))
