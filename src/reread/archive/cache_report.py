@@ -22,13 +22,13 @@ from reread.index import usage_sums as ledger
 from reread.index.ledger import quarter
 from reread.index.sessions import moves
 from reread.records import Unknown
+from reread.rows.groups import grouped
 from reread.rows.model import RequestContext
 from reread.rows.responses import response_rows
 from reread.sessions import Session, scope_of
 
 from .answer import Answer
 from .filters import Filter
-from .groups import grouped
 from .listing import project_name, projects_of_files
 from .usage_report import (
     PERIODS,

@@ -22,10 +22,10 @@ from reread.index.ledger import ReportingFile
 from reread.index.usage_sums import contexts
 from reread.loading import load_session
 from reread.records import Assistant
+from reread.rows.groups import grouped
 from reread.sessions import Conversation, Request, Session, scope_of, with_final_counts
 from reread.sessions.rewritten import with_earlier
 
-from .groups import grouped
 from .usage_report import ModelUse, shown_model
 
 if TYPE_CHECKING:

@@ -46,6 +46,7 @@ from reread.index.sessions import StoredSession, sessions
 from reread.loading import read_unharmed, trunks_of
 from reread.records import Record, Spoken, ToolUse, decode
 from reread.records.json_parts import object_of
+from reread.rows.groups import grouped
 from reread.safe.safe import Safe
 from reread.sessions import Conversation, Copies, Session
 from reread.sessions.calls import call_identity, given_id
@@ -53,7 +54,6 @@ from reread.sessions.progress_lines import of_agent
 from reread.times import moment
 
 from .filters import Filter, FilterOptions, Moment, Zone, make_filter, moment_of, zone_of
-from .groups import grouped
 from .listing import passing_ids
 from .search_language import parse
 

@@ -14,8 +14,7 @@ from reread.index import findings
 from reread.index.findings import NO_TIME, prompts_in
 from reread.index.sessions import SessionOutline, StoredSession
 from reread.index.user_data import labels
-
-from .groups import grouped
+from reread.rows.groups import grouped
 
 _COUNTED = ("chains", "after_edits", "permissions", "shell_lines")
 

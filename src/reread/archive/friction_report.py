@@ -23,13 +23,13 @@ from reread.index import findings, meta, user_data
 from reread.index.findings import NO_TIME
 from reread.index.meta import as_path, stored_path
 from reread.index.sessions import StoredSession, session_outlines
+from reread.rows.groups import grouped
 from reread.times import moment
 
 from .answer import Answer
 from .filters import Filter
 from .friction_history import FrictionHistory, Labels, Typed
 from .friction_trends import TurningPoint, Week, changes, concerned, is_below, not_before, weeks
-from .groups import grouped
 from .listing import session_filter
 
 

@@ -21,11 +21,11 @@ from reread.index.sessions import StoredSession, sessions_by_id
 from reread.index.usage_sums import contexts
 from reread.keys import file_key
 from reread.rows import FileRows, RequestContext, Rows
+from reread.rows.groups import grouped
 from reread.sources.find import role_of
 
 from .archive import Archive
 from .filters import Filter
-from .groups import grouped
 from .listing import passing_ids
 
 

@@ -43,9 +43,9 @@ from reread.index.sessions import (
 )
 from reread.index.sessions import ids_called as session_ids_called
 from reread.marks import NO_MARK, NO_MOVES, Moves, below
+from reread.rows.groups import grouped
 
 from .filters import Filter
-from .groups import grouped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

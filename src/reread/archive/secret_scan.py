@@ -39,12 +39,12 @@ from reread.index.sessions import StoredSession
 from reread.index.user_data import REPLACED, labels
 from reread.records import parse_or_none
 from reread.records.json_parts import object_of, objects_in, text_or_none
+from reread.rows.groups import grouped
 from reread.safe.safe import Safe
 from reread.times import is_moment, moment
 from reread.workers import in_order, in_shares
 
 from .filters import Filter, FilterOptions, make_filter
-from .groups import grouped
 from .listing import passing
 
 if TYPE_CHECKING:

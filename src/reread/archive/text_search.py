@@ -26,11 +26,11 @@ from reread.index.safe_reader import SafeReader, piece_with
 from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
+from reread.rows.groups import grouped
 from reread.times import in_zone, milliseconds, moment
 
 from .answer import Answer
 from .filters import Filter, ScopeOptions, Zone, make_filter, positive, texts_of
-from .groups import grouped
 from .listing import passing_ids, project_of
 from .nearest import NearestSessions, is_described, is_filler
 from .regex import BoundedPattern, ReadText, TextsOfFile, TextSums, needs_terms, possible, shares, try_shares

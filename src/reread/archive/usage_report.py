@@ -22,11 +22,11 @@ from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.sessions import moves
 from reread.marks import NO_MOVES, Moves
+from reread.rows.groups import grouped
 from reread.times import in_zone, moment
 
 from .answer import Answer
 from .filters import Filter
-from .groups import grouped
 from .limit_windows import LimitWindow
 
 if TYPE_CHECKING:

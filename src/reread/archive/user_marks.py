@@ -19,10 +19,10 @@ from reread.index.usage_sums import spent_by_project
 from reread.index.user_data import REPLACED, change, put_label, take_label, take_over_copy, write_copy
 from reread.live.transport import is_folder
 from reread.marks import Mark, MarkChange, Moves, counted
+from reread.rows.groups import grouped
 from reread.times import moment
 
 from .filters import Filter, flag_of, text_of, texts_of
-from .groups import grouped
 from .listing import project_of, session_filter, worktree_of
 
 if TYPE_CHECKING:

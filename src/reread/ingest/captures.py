@@ -12,6 +12,7 @@ from reread.index.database import is_durable
 from reread.index.rows import OWN, FileKeys, FileRow
 from reread.index.sessions import names_by_id
 from reread.keys import session_mark
+from reread.rows.groups import grouped
 from reread.sources import FileKind, SourceFile
 
 
@@ -21,10 +22,8 @@ class KnownCaptures:
     def __init__(self, connection: sqlite3.Connection, known: Mapping[str, FileRow]) -> None:
         rows = [row for row in known.values() if row.kind == FileKind.CAPTURE and row.session is not None]
         names = names_by_id(connection) if rows else {}
-        self._by_session: dict[str, list[FileRow]] = {}
-        for row in rows:
-            if not os.path.lexists(row.location):
-                self._by_session.setdefault(names[row.session or 0], []).append(row)
+        gone = (row for row in rows if not os.path.lexists(row.location))
+        self._by_session = grouped(gone, lambda row: names[row.session or 0])
 
     def of(self, session: str) -> list[FileRow]:
         return self._by_session.get(session, [])

@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr
 
 from reread import billing, records, sessions, sources
 from reread.billing import Prices
-from reread.billing.report import Columns, added_columns, columns_of
+from reread.billing.report import added_columns, columns_of
 from reread.billing.response import Response, settle_all
 from reread.billing.scan import scan
 from reread.changes import EDGE, head_of
@@ -28,6 +28,7 @@ from reread.errors import SourceError
 from reread.index import read as reading
 from reread.index.ledger import quarter, responses_elsewhere
 from reread.index.rows import FileKeys
+from reread.rows.groups import grouped
 from reread.sources import FileKind, SourceFile, opens_array
 from reread.workers import in_shares, is_alone, is_safe_to_fork, share_out, worker_pool
 
@@ -85,10 +86,8 @@ def count(files: Sequence[Behind], connection: sqlite3.Connection, prices: Price
 
 
 def _cells(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
-    by_place: dict[tuple[int, str], list[Columns]] = {}
-    for each in responses:
-        by_place.setdefault((quarter(each.time), each.model or ""), []).append(columns_of(each))
-    return [(*place, *added_columns(by_place[place])) for place in sorted(by_place)]
+    by_place = grouped(responses, lambda each: (quarter(each.time), each.model or ""))
+    return [(*place, *added_columns(map(columns_of, by_place[place]))) for place in sorted(by_place)]
 
 
 class _FileUsage(NamedTuple):

@@ -30,6 +30,7 @@ from reread.index.safe_reader import Piece, newest_pieces, order_of
 from reread.index.session_files import KeptSession, SessionFileReader, kept_session
 from reread.index.write import StoreWriter
 from reread.loading import INDEX, FileReader
+from reread.rows.groups import grouped
 from reread.rows.model import FileRows
 from reread.rows.of_session import file_rows
 from reread.safe.safe import PieceHeader, Safe
@@ -312,12 +313,13 @@ def session_jobs(kept: Mapping[str, Kept], disk: FileReader) -> list[SessionJob]
 
 def backup_jobs(kept: Mapping[str, Kept], folders: Mapping[Path, int]) -> list[SessionJob]:
     """Jobs for the backups of sessions in the index, one for each session."""
-    found: dict[int, list[FileJob]] = {}
-    for entry in kept.values():
-        session = folders.get(Path(entry.last.path).parent) if entry.last.kind == FileKind.BACKUP else None
-        if session is not None:
-            found.setdefault(session, []).append(_job(located(entry), entry))
-    return [SessionJob(files=None, changed=tuple(jobs), backup_of=session) for session, jobs in found.items()]
+    backups = (entry for entry in kept.values() if entry.last.kind == FileKind.BACKUP)
+    found = grouped(backups, lambda entry: folders.get(Path(entry.last.path).parent))
+    return [
+        SessionJob(files=None, changed=tuple(_job(located(each), each) for each in same), backup_of=session)
+        for session, same in found.items()
+        if session is not None
+    ]
 
 
 def located(entry: Kept) -> SourceFile:

@@ -30,6 +30,7 @@ from reread.index.words import (
     write_words,
 )
 from reread.records import Record
+from reread.rows.groups import grouped
 from reread.safe.safe import Safe
 from reread.sources import SourceFile
 from reread.workers import in_order, in_shares, is_alone
@@ -155,9 +156,7 @@ class _Waits:
         self._connection = connection
         self._safe = safe
         self._prices = prices
-        self._results: dict[int, list[WaitingResults]] = {}
-        for each in results:
-            self._results.setdefault(each.session, []).append(each)
+        self._results = grouped(results, lambda each: each.session)
         self._sizes = read.sizes_of(connection, {*names, *self._results})
         self.names = names
 

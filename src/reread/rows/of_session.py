@@ -28,6 +28,7 @@ from reread.sources import FileKind, SourceFile
 from reread.sources.find import SourcePlace
 from reread.times import milliseconds
 
+from .groups import grouped
 from .limit_values import limit_rows
 from .model import (
     EMPTY,
@@ -301,9 +302,7 @@ OfLine = TypeVar("OfLine", Prompt, Thought)
 
 def _numbered(each: Iterable[OfLine]) -> Iterator[tuple[OfLine, int]]:
     """With their numbers among those of the same line, which follow each other."""
-    by_line: dict[int, list[OfLine]] = {}
-    for one in each:
-        by_line.setdefault(one.record.offset, []).append(one)
+    by_line = grouped(each, lambda one: one.record.offset)
     return ((one, number) for same in by_line.values() for number, one in enumerate(same))
 
 

@@ -1,4 +1,4 @@
-"""Things by what they have in common."""
+"""Rows, or anything else, by what they have in common."""
 
 from __future__ import annotations
 
