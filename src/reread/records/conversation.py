@@ -60,7 +60,7 @@ class Spoken(Record, frozen=True):
 
     @property
     def content(self) -> Content:
-        return self.api_message.content
+        return self.message.content if self.message is not None else None
 
     @property
     def blocks(self) -> list[Block]:
@@ -188,7 +188,7 @@ class Assistant(Spoken, tag="assistant", frozen=True):
 
     @property
     def is_synthetic(self) -> bool:
-        return self.api_message.model == SYNTHETIC_MODEL
+        return self.message is not None and self.message.model == SYNTHETIC_MODEL
 
 
 class ResultTwin(Struct, frozen=True, gc=False, rename="camel"):

@@ -144,7 +144,7 @@ class _Evidence:
     def _prompt_of(self, record: Assistant) -> _Told:
         """What all lines of a response repeat, and no other since the person's last prompt does: the model and how much
         it was given. The line's place where that was not counted, or where nothing says what the line follows."""
-        size = Rated.of(_usage(record), 0).prompt
+        size = Rated.of(record.api_message.usage or _NO_USAGE, 0).prompt
         if not size or record.parent_uuid is None:
             return None, 0, record.offset
         return record.api_message.model, size, self._prompts
@@ -176,7 +176,7 @@ def counted_rows(groups: Mapping[Key, Iterable[Spoken]]) -> list[tuple[Key, list
 
 
 def _is_counted(record: Assistant) -> bool:
-    return record.api_message.usage is not None and not record.is_synthetic
+    return record.message is not None and record.message.usage is not None and not record.is_synthetic
 
 
 def request_of(key: Key, rows: list[Assistant]) -> Request:
@@ -184,7 +184,8 @@ def request_of(key: Key, rows: list[Assistant]) -> Request:
     at_home = [row for row in rows if not row.is_sidechain]
     said = LinesOfResponse(line=rows[0])
     for row in rows:
-        said.add(row, _usage(row), row.api_message.stop_reason, is_sidechain=bool(row.is_sidechain))
+        message = row.api_message
+        said.add(row, message.usage or _NO_USAGE, message.stop_reason, is_sidechain=bool(row.is_sidechain))
     winner = said.line
     return Request(
         *counts_of(said.usage, said.web_searches),
@@ -208,8 +209,7 @@ def _earliest(rows: list[Assistant]) -> datetime | None:
     return min(times, default=None)
 
 
-def _usage(row: Assistant) -> Usage:
-    return row.api_message.usage or Usage()
+_NO_USAGE = Usage()
 
 
 def with_times(requests: Iterable[Request], records: Sequence[Record]) -> Iterator[Request]:
