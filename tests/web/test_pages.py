@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markupsafe import Markup
@@ -62,7 +63,7 @@ def test_a_refusal_is_one_place_for_keys_and_on_the_map(claude: Path, tmp_path: 
 
 
 def test_a_run_of_retries_is_one_place_for_keys_as_it_is_one_on_the_page(claude: Path, tmp_path: Path) -> None:
-    down = {"error": {"status": 529, "formatted": "529 Overloaded"}, "retryInMs": 500, "maxRetries": 10}
+    down: dict[str, Any] = {"error": {"status": 529, "formatted": "529 Overloaded"}, "retryInMs": 500, "maxRetries": 10}
     a_session(
         a_prompt("read it"),
         *(a_system_line("api_error", uuid=f"again{attempt}", retryAttempt=attempt, **down) for attempt in range(1, 4)),
