@@ -371,6 +371,12 @@ class ArchiveSafe:
         """The folder that was last pushed to or pulled from."""
         return exchange.last_folder(self._archive.home)
 
+    def pushed_files(self) -> dict[int, int]:
+        """How far each file lies in that folder, by its number."""
+        folder, connection = self.last_folder(), self._archive.connection
+        pushed = exchange.pushed_files(folder) if folder is not None else {}
+        return {row.id: pushed[key] for key in pushed if (row := read.file_by_key(connection, key)) is not None}
+
 
 def _folder(named: str | Path) -> Path:
     if not isinstance(named, str | Path) or not str(named):

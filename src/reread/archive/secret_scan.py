@@ -101,6 +101,13 @@ class ExposedSecret(NamedTuple):
         return list(dict.fromkeys(place.session.row.uuid for place in self.places))
 
 
+class SecretCall(NamedTuple):
+    """A tool call in whose input or result a secret stands."""
+
+    tool: str
+    input: Any
+
+
 class SecretsAnswer(NamedTuple):
     secrets: list[ExposedSecret]
     """Those to replace first, of these the most recently seen."""
@@ -124,6 +131,8 @@ class SecretScan:
         self._passing: list[KeptSecret] = []
         """What was found in an archive that cannot be written."""
         self._damaged = 0
+        self._held: tuple[int, bytes] = (0, b"")
+        """The file that was read last, and its content: secrets stand together."""
 
     def report(
         self,
@@ -149,15 +158,34 @@ class SecretScan:
 
     def value_of(self, secret: ExposedSecret) -> str | None:
         """The secret itself, read from the safe again; None if that part of the safe is lost."""
-        place = secret.places[-1]
-        row = reading.file_by_id(self._connection, place.file)
-        try:
-            content = self._files.bytes_of(row)
-        except SafeDamaged:
-            return None
-        line = content if row.kind == "tool_result" else content[place.offset :].partition(b"\n")[0]
-        found = secrets_of(Redactor(spared=SPARED), line)
+        found = secrets_of(Redactor(spared=SPARED), self._line(secret.places[-1]))
         return next((value for _, value in found if _digest(value, self._key or b"").hex() == secret.id), None)
+
+    def call_of(self, secret: ExposedSecret, value: str) -> SecretCall | None:
+        """The first call that has the secret in its input or its result."""
+        place = next((each for each in secret.places if each.field in ("tool", "result")), None)
+        if place is None:
+            return None
+        blocks = _blocks(parse_or_none(self._line(place)))
+        block = next((each for each in blocks if any(value in text for text in texts_of(each))), {})
+        if block.get("type") != "tool_use":
+            block = self._answered(place, block.get("tool_use_id"))
+        return SecretCall(block["name"], block.get("input")) if isinstance(block.get("name"), str) else None
+
+    def _answered(self, place: SecretLocation, given: object) -> dict[str, Any]:
+        """The call that a result answers; a result that has a file of its own is named as its call."""
+        call = given if isinstance(given, str) else reading.file_by_id(self._connection, place.file).path.stem
+        at = reading.place_of_call(self._connection, place.session.id, call)
+        made = _blocks(parse_or_none(self._line(place._replace(file=at[0], offset=at[1])))) if at else []
+        return next((each for each in made if each.get("id") == call), {})
+
+    def _line(self, place: SecretLocation) -> bytes:
+        """The line, or a result that has a file of its own; empty if that part of the safe is lost."""
+        row = reading.file_by_id(self._connection, place.file)
+        if self._held[0] != row.id:
+            self._held = row.id, self._files.left_of(row).content
+        content = self._held[1]
+        return content if row.kind == "tool_result" else content[place.offset :].partition(b"\n")[0]
 
     def _look_through(self, parts: list[Unread], tell: Callable[[int, int], None] | None) -> int:
         total = sum(part.end - part.start for part in parts)
@@ -282,17 +310,31 @@ def _grouped(rows: Iterable[KeptSecret], chosen: dict[int, StoredSession], filte
 
 def field_of(line: Any, secret: str) -> str:
     """Which part of a line contains a secret."""
-    fields = object_of(line)
-    message = fields.get("message")
-    content = (message if isinstance(message, dict) else fields).get("content")
-    words = {"user": "prompt", "assistant": "text"}
-    if isinstance(content, str):
-        return words.get(str(fields.get("type")), "other")
-    for block in objects_in(content):
+    said = _spoken_line(line)
+    own = {"user": "prompt", "assistant": "text"}.get(str(said.get("type")), "other")
+    if isinstance(_content(said), str):
+        return own
+    for block in objects_in(_content(said)):
         if any(secret in text for text in texts_of(block)):
-            own = _FIELDS.get(str(block.get("type")), "other")
-            return "prompt" if own == "text" and fields.get("type") == "user" else own
-    return "result" if "toolUseResult" in fields else "other"
+            field = _FIELDS.get(str(block.get("type")), "other")
+            return own if field == "text" and own == "prompt" else field
+    return "result" if "toolUseResult" in said else "other"
+
+
+def _spoken_line(line: Any) -> dict[str, Any]:
+    """The line, or the agent's line that a progress line repeats."""
+    said = object_of(line)
+    repeated = object_of(said.get("data")).get("message") if said.get("type") == "progress" else None
+    return repeated if isinstance(repeated, dict) else said
+
+
+def _content(said: dict[str, Any]) -> Any:
+    message = said.get("message")
+    return (message if isinstance(message, dict) else said).get("content")
+
+
+def _blocks(line: Any) -> Iterable[dict[str, Any]]:
+    return objects_in(_content(_spoken_line(line)))
 
 
 _FIELDS = {"text": "text", "thinking": "thinking", "tool_use": "tool", "tool_result": "result"}

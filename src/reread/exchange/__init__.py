@@ -16,7 +16,7 @@ from .folder import JOURNAL, Journal, check_folder
 from .forgotten import Agree, ForgottenElsewhere, bring_back, throw_out
 from .keys import own_code, thrown_out
 from .pull_packs import Pulled, pull
-from .push_packs import Pushed, push
+from .push_packs import Pushed, push, pushed_files
 from .targets import (
     known_stores,
     last_folder,

@@ -18,7 +18,7 @@ from reread.index.machine_file import Machine
 from reread.index.safe_reader import LOST
 from reread.index.user_data import forgotten_rows, mark_notes
 from reread.safe.packs import Pack, PackFolder, PackWriter, walk
-from reread.safe.pieces import Damage, FoundPiece, encode_piece, seal
+from reread.safe.pieces import Damage, FoundPiece, PieceHeader, encode_piece, seal
 from reread.safe.safe import Safe
 
 from .folder import (
@@ -28,6 +28,7 @@ from .folder import (
     Journal,
     PieceName,
     is_forgotten,
+    other_parts,
     own_part,
     packs_in,
     piece_name,
@@ -170,15 +171,28 @@ class _Outgoing:
         self.problems.append(f"{printable(path)} cannot be sent: {reason}")
 
 
-def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
-    """The names of the pieces in a machine's part of the folder, from their headers; without those that refer to bytes
-    that are not there."""
+def pushed_files(folder: Path) -> dict[str, int]:
+    """How far each file lies unencrypted in a folder, by its key, whichever machine pushed it."""
+    found: dict[str, int] = {}
+    for part in other_parts(folder, "") if folder.is_dir() else ():
+        for header in _headers_in(part, is_full=False):
+            found[header.file] = max(found.get(header.file, 0), header.start + header.length)
+    return found
+
+
+def _headers_in(own: Path, *, is_full: bool) -> list[PieceHeader]:
     pieces = (
         found
         for number, path in packs_in(own).items()
         for found in walk(path, number, proved=is_full, most=LARGEST_PACK)
     )
-    headers = [found.header for found in pieces if isinstance(found, FoundPiece)]
+    return [found.header for found in pieces if isinstance(found, FoundPiece)]
+
+
+def _names_in(own: Path, *, is_full: bool) -> Iterator[PieceName]:
+    """The names of the pieces in a machine's part of the folder, from their headers; without those that refer to bytes
+    that are not there."""
+    headers = _headers_in(own, is_full=is_full)
     there = {header.sha256 for header in headers if not shared_digest(header)}
     for header in headers:
         digest = shared_digest(header)

@@ -515,6 +515,16 @@ def status_of_call(connection: sqlite3.Connection, file: int, offset: int, given
     return None if found is None else str(found[0])
 
 
+def place_of_call(connection: sqlite3.Connection, session: int, given: str) -> tuple[int, int] | None:
+    """The file and the line that make a session's call, by the id that the line gives it."""
+    found = connection.execute(
+        """SELECT file, offset FROM tool_call WHERE file IN (SELECT id FROM file WHERE session = ?)
+           AND id BETWEEN ? AND ? || '#~' ORDER BY file""",
+        (session, given, given),
+    ).fetchone()
+    return None if found is None else (int(found[0]), int(found[1]))
+
+
 def lines_with(connection: sqlite3.Connection, file: int, field: int) -> list[TextLine]:
     """The lines of a file that have texts of a field, in order; its blocks are close together, so this is quick."""
     rows = connection.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,18 +15,22 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reread.archive.filters import Filter
 from reread.archive.health import Health, examine
-from reread.archive.secret_scan import ADVICE, SecretsAnswer
+from reread.archive.secret_scan import ADVICE, SPARED, ExposedSecret, SecretsAnswer, SecretScan
 from reread.errors import RereadError
+from reread.features.secrets import Redactor
 from reread.loading import SourceTree
+from reread.views.calls import point_of, tool_label
 from reread.views.html.content import anchor
 from reread.views.secret_list import title_of
+from reread.views.text import shorten
 
 from . import pages
 from .archive_pool import ArchivePool
 
 SHOWN = 200
 """How many secrets the page shows."""
-MOST_MASKED = 60
+MOST_SOURCES = 60
+LONGEST_POINT = 160
 LONG_SECRET = 20
 """Characters; of shorter ones nothing is shown."""
 WENT = {"prompt": "typed", "text": "answer", "thinking": "thinking", "tool": "tool call", "result": "result"}
@@ -42,12 +46,25 @@ class DoctorState(NamedTuple):
     at: datetime
 
 
+class SecretSource(NamedTuple):
+    """Which value a secret is, and what it came from."""
+
+    masked: str = "••••"
+    """The beginning and the end of the value."""
+    tool: str = ""
+    """The tool in whose call or result it stands first."""
+    point: str = ""
+    """The file or the command of that call, without secrets."""
+
+
 class FoundSecrets(NamedTuple):
     """The result of a finished scan for secrets."""
 
     answer: SecretsAnswer
-    masked: Mapping[str, str]
-    """The beginning and the end of a value, by its id."""
+    sources: Mapping[str, SecretSource]
+    """By the id of the secret."""
+    pushed: Collection[str]
+    """Those that lie in the shared folder."""
 
 
 class BackgroundScan(Generic[Found]):
@@ -102,14 +119,30 @@ def _examine(library: ArchivePool, tell: Tell) -> DoctorState:
     return DoctorState(examine(tree, settings.now, tell, kept), settings.now)
 
 
-def _find_secrets(known: dict[str, str], library: ArchivePool, tell: Tell) -> FoundSecrets:
-    """`known` keeps what was masked before: for each value a file is read."""
+def _find_secrets(known: dict[Hashable, SecretSource], library: ArchivePool, tell: Tell) -> FoundSecrets:
+    """`known` keeps what was looked up before: for each value files are read."""
     with library.archive() as archive:
-        answer = archive.secrets.report(Filter(limit=SHOWN), tell)
-        for each in answer.secrets[:MOST_MASKED]:
-            if each.id not in known:
-                known[each.id] = masked(archive.secrets.value_of(each) or "")
-    return FoundSecrets(answer, known)
+        scan, ends = archive.secrets, archive.safe.pushed_files()
+        answer = scan.report(Filter(limit=SHOWN), tell)
+        sources = {}
+        for each in answer.secrets[:MOST_SOURCES]:
+            key = each.id, *((place.file, place.offset) for place in each.places)
+            sources[each.id] = known[key] = known.get(key) or _source(scan, each)
+    pushed = {
+        each.id for each in answer.secrets if any(place.offset < ends.get(place.file, 0) for place in each.places)
+    }
+    return FoundSecrets(answer, sources, pushed)
+
+
+def _source(scan: SecretScan, secret: ExposedSecret) -> SecretSource:
+    value = scan.value_of(secret)
+    call = scan.call_of(secret, value) if value else None
+    if value is None or call is None:
+        return SecretSource(masked(value or ""))
+    redactor = Redactor(spared=SPARED, spared_values=frozenset({value}))
+    point = redactor.redact(point_of(call.tool, call.input, secret.places[0].session.row.project))
+    shown = shorten(point.replace(value, masked(value)), LONGEST_POINT)
+    return SecretSource(masked(value), tool_label(call.tool), shown)
 
 
 def masked(value: str) -> str:
@@ -181,7 +214,8 @@ def secrets(request: Request) -> HTMLResponse:
     values: dict[str, Any] = {
         "is_busy": is_busy,
         "answer": found.answer if found else None,
-        "masked": found.masked if found else {},
+        "sources": found.sources if found else {},
+        "pushed": found.pushed if found else (),
         "went": WENT,
         "problem": scan.problem,
         "progress": scan.progress,

@@ -19,7 +19,7 @@ SHORTEST = 6
 LONGEST = 4_000_000
 """Longest text examined in one piece, in characters; a longer one is examined in several, which overlap."""
 OVERLAP = 64_000
-VERSION = 8
+VERSION = 9
 """Raise it when `find` finds something else: everything an older version examined is then examined again."""
 
 _RUN = 16
