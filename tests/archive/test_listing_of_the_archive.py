@@ -217,6 +217,29 @@ def test_a_repeated_title_goes_on_with_the_second_prompt(tmp_path: Path) -> None
     assert titles == {OLD: f"{plan} · now the parser", NEW: f"{plan} · now the tests", MIDDLE: "another thing to do"}
 
 
+@pytest.mark.parametrize(
+    ("of_others", "of_one", "told"),
+    [
+        ({"gitBranch": "main"}, {"gitBranch": "hotfix"}, "hotfix"),
+        ({"cwd": "/srv/shop"}, {"cwd": "/srv/api"}, "api"),
+        ({}, {"timestamp": "2026-01-06T07:08:09.000Z"}, "2026-01-06 07:08 UTC"),
+        ({}, {}, NEW[:8]),
+    ],
+)
+def test_what_a_title_shares_with_another_to_the_second_prompt_is_told_apart_by_what_one_alone_has(
+    of_others: dict[str, str], of_one: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    plain = {"gitBranch": "main", "cwd": "/srv/shop", "timestamp": "2026-01-05T09:00:00.000Z"}
+    for name, own in ((OLD, of_others), (MIDDLE, of_others), (NEW, of_one)):
+        told_lines = [a_prompt(text, **{**plain, **own}) for text in ("write the parser", "now the tests")]
+        a_session(*told_lines, id=name).write(tmp_path / "projects" / name)
+    with Archive(tmp_path / "home", [tmp_path / "projects"], machine="desk") as archive:
+        archive.sync()
+        titles = {each.id: each.title for each in archive.sessions()}
+    assert titles[NEW] == f"write the parser · now the tests · {told}"
+    assert len(set(titles.values())) == 3
+
+
 def test_copies_that_went_apart_have_names_of_their_own_in_json(tmp_path: Path) -> None:
     for folder, reply in (("one", "yes"), ("two", "no")):
         a_session(a_prompt("shall I?"), a_reply(reply), id=NEW).write(tmp_path / "projects" / folder)

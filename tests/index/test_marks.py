@@ -127,7 +127,7 @@ def test_a_title_of_the_persons_wins_everywhere(archive: Archive) -> None:
     assert {row.title for row in archive.usage("session").rows} == {"A better title", "its own"}
     assert {hit.session.row.title for hit in archive.search("prompt").hits} == {"A better title", "its own"}
     archive.marks.set(ONE, title="")
-    assert titles(archive)[ONE] == "its own"
+    assert titles(archive)[ONE] == f"its own · {ONE[:8]}", "the other session has this title, too"
 
 
 def test_nothing_is_noted_when_one_thing_is_wrong(archive: Archive) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -351,6 +352,8 @@ def session_folders(connection: sqlite3.Connection) -> Iterator[tuple[int, str |
 
 
 _AT_ONCE = 500
+MOST_ALIKE = 200
+"""Of more sessions with one title, nobody looks for a single one by it."""
 
 
 class SessionOutline(NamedTuple):
@@ -415,9 +418,10 @@ def _some_sessions(connection: sqlite3.Connection, ids: Sequence[int]) -> list[S
     names = [row[1] for row in rows]
     noted, copied = marks(connection, names), _copied_names(connection, names)
     repeated = _repeated_titles(connection, ids)
+    distinctions = _distinctions(connection, repeated) if repeated else {}
     places, driven = _other_places(connection, ids), programs(connection)
     return [
-        _session(row, noted, repeated, has_copies=row[1] in copied, is_driven=row[0] in driven)._replace(
+        _session(row, noted, repeated, distinctions, has_copies=row[1] in copied, is_driven=row[0] in driven)._replace(
             places=places.get(row[0], ())
         )
         for row in rows
@@ -449,17 +453,60 @@ def _copied_names(connection: sqlite3.Connection, names: Sequence[str | bytes]) 
     return {uuid for (uuid,) in rows}
 
 
-def _repeated_titles(connection: sqlite3.Connection, ids: Sequence[int]) -> set[str]:
-    """The titles, of these sessions, that several sessions have."""
+def _repeated_titles(connection: sqlite3.Connection, ids: Sequence[int]) -> dict[str, int]:
+    """The titles, of these sessions, that several sessions have, and how many do."""
     rows = connection.execute(
-        f"""SELECT title FROM session WHERE title IN (SELECT title FROM session WHERE id IN ({integers(ids)}))
-            GROUP BY title HAVING count(DISTINCT uuid) > 1"""  # noqa: S608  integers
+        f"""SELECT title, count(DISTINCT uuid) AS found FROM session
+            WHERE title IN (SELECT title FROM session WHERE id IN ({integers(ids)}))
+            GROUP BY title HAVING found > 1"""  # noqa: S608  integers
     )
-    return {title for (title,) in rows}
+    return dict(rows.fetchall())
+
+
+def _distinctions(connection: sqlite3.Connection, repeated: dict[str, int]) -> dict[int, str]:
+    """What tells sessions apart that have title and second prompt in common: branch, folder, start or id, whichever is
+    the first that a session alone has."""
+    titles = [title for title, found in repeated.items() if found <= MOST_ALIKE]
+    rows = connection.execute(
+        f"""SELECT title, second, id, uuid, git_branches, project, started FROM session
+            WHERE title IN ({", ".join("?" * len(titles))})
+                AND uuid NOT IN (SELECT session FROM mark WHERE title IS NOT NULL)""",  # noqa: S608
+        titles,
+    )
+    groups: dict[tuple[str, str | None], dict[int, tuple[str, ...]]] = {}
+    for title, second, number, *facts in rows:
+        groups.setdefault((title, second), {})[number] = _facts_of(*facts)
+    found: dict[int, str] = {}
+    for group in groups.values():
+        counts = [Counter(column) for column in zip(*group.values(), strict=True)]
+        if len(counts[-1]) > 1:
+            for number, own in group.items():
+                alone = (each for each, count in zip(own, counts, strict=True) if each and count[each] == 1)
+                found[number] = next(alone, own[-1])
+    return found
+
+
+def _facts_of(
+    uuid: str | bytes, branches: str | None, project: str | bytes | None, started: int | None
+) -> tuple[str, ...]:
+    branch, began = _strings(branches or "[]"), moment(started)
+    folder = as_path(project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return (
+        branch[0] if len(branch) == 1 else "",
+        folder,
+        f"{began:%Y-%m-%d %H:%M} UTC" if began else "",
+        as_path(uuid)[:8],
+    )
 
 
 def _session(
-    row: Sequence[Any], noted: dict[str, Mark], repeated: set[str], *, has_copies: bool, is_driven: bool
+    row: Sequence[Any],
+    noted: dict[str, Mark],
+    repeated: Container[str],
+    distinctions: dict[int, str],
+    *,
+    has_copies: bool,
+    is_driven: bool,
 ) -> StoredSession:
     number, *columns, present, machine, mtime_ns, files = row
     values = dict(zip(SessionRow._fields, columns, strict=True))
@@ -470,8 +517,8 @@ def _session(
     mark = noted.get(values["uuid"], NO_MARK)
     if mark.title is not None:
         values["title"] = mark.title
-    elif values["title"] in repeated and values["second"]:
-        values["title"] = f"{values['title']} · {values['second']}"
+    elif values["title"] in repeated:
+        values["title"] = " · ".join(filter(None, (values["title"], values["second"], distinctions.get(number))))
     if is_driven:
         mark = mark._replace(typed=False)
     return StoredSession(
