@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
@@ -10,11 +12,14 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from starlette.types import Message
 
+from reread.features.secrets import Redactor, redacted_session
 from reread.sessions import Session
 from reread.testing import a_prompt, a_reply, a_session
 from reread.web import share
-from web.asking import Asking, asking, dangers, read
+from web.asking import HOST, READS, Asking, asking, dangers, read
+from web.serving import until
 
 ONE, TWO = "ghp_" + "Zq8Lm2Xv9Rt4Yw7Kc1Bn6Hd3Jf5Gp0SaUeTi", "ghp_" + "Ab3Cd5Ef7Gh9Jk1Lm2Np4Qr6St8Uv0WxYzA1"
 
@@ -70,6 +75,35 @@ def test_a_preview_lets_go_of_its_session_and_is_made_once(site: Asking, monkeyp
     assert seen == [200], "its page is there while the preview is made"
     assert site.part("/s/talk/export/preview").text == first
     assert seen == [200]
+
+
+def test_a_preview_that_nobody_waits_for_any_more_stops(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, sent = threading.Event(), list[Message]()
+
+    def endless(session: Session, redactor: Redactor) -> Session:
+        begun.set()
+        until(lambda: not redacted_session(session, redactor))
+        return session
+
+    async def receive() -> Message:
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        await site.client.app(asked, receive, send)
+
+    headers = [(name.encode(), value.encode()) for name, value in {"host": HOST, **READS}.items()]
+    asked = {"type": "http", "method": "GET", "path": "/s/talk/export/preview", "query_string": b"", "headers": headers}
+    with monkeypatch.context() as patched:
+        patched.setattr(share, "redacted_session", endless)
+        asyncio.run(ask())
+    assert begun.is_set()
+    assert [message["status"] for message in sent if "status" in message] == [204]
+    assert "[redacted: GitHub token 1]" in site.part("/s/talk/export/preview").text
 
 
 def test_a_note_for_obsidian_has_its_properties_first(site: Asking) -> None:

@@ -89,7 +89,7 @@ class Dialogs:
             raise BadInput(f"{MOST_WAITING} dialogs wait here already")
         self._waiting[dialog.id] = dialog
         self._on_news()
-        leaving = asyncio.create_task(_left(request))
+        leaving = asyncio.create_task(pages.left(request))
         try:
             either: list[asyncio.Future[Any]] = [leaving, dialog.decided]
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -107,11 +107,6 @@ class Dialogs:
         """Gives all questions back to their screens, because the server ends. Must be called in the event loop."""
         for dialog in self._waiting.values():
             dialog.decided.cancel()
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def ask(request: Request) -> Response:

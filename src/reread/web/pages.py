@@ -251,6 +251,12 @@ async def form(request: Request) -> Form:
     return parse_qs(body, keep_blank_values=True)
 
 
+async def left(request: Request) -> None:
+    """Waits until the browser has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def number(request: Request, name: str, default: int = 0, most: int = 10_000_000) -> int:
     found = value(request, name)
     return min(int(found), most) if found.isdecimal() and len(found) < 9 else default

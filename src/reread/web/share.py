@@ -3,7 +3,9 @@ offered."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from collections.abc import Callable, Iterator
 from datetime import tzinfo
 from typing import NamedTuple
@@ -121,14 +123,50 @@ def export_page(request: Request) -> Response:
     )
 
 
-def preview(request: Request) -> Response:
+class _NobodyWaits(Exception):
+    """Ends work whose result nobody will see."""
+
+
+class _WatchedRedactor(Redactor):
+    """Stops as soon as the browser has gone away."""
+
+    def __init__(self, gone: threading.Event) -> None:
+        super().__init__()
+        self._gone = gone
+
+    def look_at(self, texts: list[str]) -> None:
+        self._stop_if_gone()
+        super().look_at(texts)
+
+    def redact(self, text: str) -> str:
+        self._stop_if_gone()
+        return super().redact(text)
+
+    def _stop_if_gone(self) -> None:
+        if self._gone.is_set():
+            raise _NobodyWaits
+
+
+async def preview(request: Request) -> Response:
     """What would be redacted, each find with the words around it, and the kinds that are to stay."""
+    gone = threading.Event()
+    leaving = asyncio.create_task(pages.left(request))
+    leaving.add_done_callback(lambda _: gone.set())
+    try:
+        return await run_in_threadpool(_preview, request, gone)
+    except _NobodyWaits:
+        return Response(status_code=204)
+    finally:
+        leaving.cancel()
+
+
+def _preview(request: Request, gone: threading.Event) -> Response:
     spared = frozenset(request.query_params.getlist("keep")[:50])
     library = pages.site_of(request).library
     with library.session(request.path_params["session"]) as pooled:
         session, key = pooled.session, ("export preview", pooled.name, pooled.stamp)
     # It takes seconds for a large session, whose page goes on meanwhile, and is kept for whoever asks again.
-    finds = library.answer(key, lambda _: _finds(_markdown(redacted_session(session, Redactor()))))
+    finds = library.answer(key, lambda _: _finds(_markdown(redacted_session(session, _WatchedRedactor(gone)))))
     return pages.fragment(
         "export_finds.html", finds=finds[:MOST_FINDS], left_out=max(0, len(finds) - MOST_FINDS), spared=spared
     )
