@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import Connection
 from urllib.parse import urlencode
 
 import pytest
 from msgspec.structs import replace
 
-from reread.archive import Archive
+from reread.archive import Archive, StoredSession, listing
 from reread.archive.friction import ArchiveFriction
 from reread.archive.friction_report import FrictionGroup, Retro
 from reread.archive.friction_trends import TurningPoint
@@ -63,6 +64,27 @@ def test_it_says_what_the_command_says_with_the_way_to_every_message(rough: Aski
     for event in (*events_of(rough.home), *events_of(rough.home, "interrupt")):
         assert f"“{event.evidence}”" in page.text
         assert f"/s/{event.session}?at=m-{event.uuid}#m-{event.uuid}" in page.links()
+
+
+def test_asked_again_it_looks_no_session_up_until_the_archive_changes(
+    rough: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    whole = listing.sessions_called
+
+    def watched(connection: Connection, name: str) -> list[StoredSession]:
+        looked_up.append(name)
+        return whole(connection, name)
+
+    monkeypatch.setattr(listing, "sessions_called", watched)
+    first = rough.page("/retro?since=all").text
+    assert sorted(looked_up) == sorted(DAYS)
+    assert rough.page("/retro?since=all").text == first
+    assert rough.page("/retro?since=all&by=cost").text
+    assert sorted(looked_up) == sorted(DAYS)
+    with Archive(rough.home) as archive:
+        archive.marks.set(ONE, title="A better title")
+    assert "A better title" in rough.page("/retro?since=all").text
 
 
 def test_every_link_to_evidence_opens_a_page_with_the_message_in_it(rough: Asking) -> None:

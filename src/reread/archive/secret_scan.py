@@ -183,7 +183,7 @@ class SecretScan:
         """The line, or a result that has a file of its own; empty if that part of the safe is lost."""
         row = reading.file_by_id(self._connection, place.file)
         if self._held[0] != row.id:
-            self._held = row.id, self._files.left_of(row).content
+            self._held = row.id, self._files.left_of(row, hashed=False).content
         content = self._held[1]
         return content if row.kind == "tool_result" else content[place.offset :].partition(b"\n")[0]
 

@@ -126,11 +126,11 @@ class Advice(NamedTuple):
 
 
 class RetroSections:
-    """Makes links to sessions; each session is looked up only once."""
+    """Makes links to sessions; each session is looked up only once until the archive changes."""
 
     def __init__(self, library: ArchivePool) -> None:
         self._library = library
-        self._known: dict[str, StoredSession | None] = {}
+        self._known: dict[str, StoredSession | None] = library.answer("sessions of moments", lambda _: {})
 
     def _stored(self, session: str) -> StoredSession | None:
         if session not in self._known:
