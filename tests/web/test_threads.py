@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from reread.archive import Archive
-from reread.web.archive_pool import ArchivePool, ServerSettings
+from reread.loading import LoadedSession
+from reread.testing import a_prompt, a_reply, a_session
+from reread.web.archive_pool import MOST_POOLED, ArchivePool, ServerSettings
 from reread.web.updates import Hub, Watch
-from web.asking import Asking
+from web.asking import Asking, asking
 from web.serving import SECONDS, until
 
 
@@ -62,6 +66,30 @@ def test_what_two_ask_at_once_is_answered_once(claude: Path, tmp_path: Path) -> 
         assert [answer.result() for answer in answers] == [0, 0]
     assert len(asked) == 1
     library.close()
+
+
+@pytest.fixture
+def without_collections() -> Iterator[None]:
+    """As in the server, where they come by themselves after hours."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("without_collections")
+def test_sessions_that_are_no_longer_kept_leave_the_memory_however_small_each_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"talk-{number}" for number in range(4 * MOST_POOLED)]
+    for name in names:
+        a_session(a_prompt("one"), a_reply("two"), id=name).write(tmp_path / "claude" / "projects")
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        with Archive(tmp_path / "home") as archive:
+            monkeypatch.setattr("reread.web.archive_pool.MOST_LET_GO", 2 * archive.find(names[0]).row.bytes)
+        for name in names:
+            assert site.get(f"/s/{name}").status_code == 200
+        assert sum(isinstance(each, LoadedSession) for each in gc.get_objects()) < MOST_POOLED + 4
 
 
 def test_an_examination_that_fails_says_so(site: Asking, monkeypatch: pytest.MonkeyPatch) -> None:

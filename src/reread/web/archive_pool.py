@@ -72,8 +72,9 @@ MOST_POOLED = 6
 MOST_POOLED_BYTES = 120_000_000
 """Limits for the sessions that are kept: their number, and the bytes of their source files. The session that was used
 last is always kept."""
-LARGE = 5_000_000
-"""A session of more bytes is taken out of memory at once when it is no longer kept."""
+MOST_LET_GO = 5_000_000
+"""Bytes of sessions that are no longer kept, after which they are taken out of memory: what made their pages refers to
+them in circles, and a collection that comes by itself comes hours later. One takes 10 to 20 ms."""
 _LONGEST_NUMBER = 19
 """A number with this many digits or more cannot be the number of a row."""
 _USUAL = re.compile(r"[A-Za-z0-9_.@~-]{1,80}")
@@ -118,21 +119,23 @@ class PooledArchive:
         """Its moments of friction, without those that a person has since marked as wrong."""
         return self.archive.friction.in_session(self.stored)
 
-    def read(self, stored: StoredSession) -> None:
-        stamp = stamp_of(stored)
+    def read(self, stored: StoredSession) -> int:
+        """Reads it if it changed; gives the bytes of what was kept of it before."""
+        stamp, let_go = stamp_of(stored), 0
         if self._session is None or self.stamp != stamp:
-            self.made = None
+            self.made, let_go = None, self.bytes
             self._session = self.archive.session(stored)
             self.stamp, self.bytes = stamp, stored.row.bytes
             self.name, self.mark, self._stored = link_name(stored), stored.mark, stored
             self.is_partial = self.archive.inner.listed(stored).is_partial
+        return let_go
 
-    def close(self) -> None:
+    def close(self) -> int:
+        """Gives the bytes of what was kept of it."""
         with self.lock:
-            is_large, self._session, self.made = self.bytes > LARGE, None, None
+            self._session, self.made = None, None
             self.archive.close()
-        if is_large:
-            gc.collect()  # agents and turns refer to each other: without it they stay until a late collection
+            return self.bytes
 
 
 def stamp_of(stored: StoredSession) -> Hashable:
@@ -148,6 +151,8 @@ class ArchivePool:
         self._lock = threading.Lock()
         self._idle: list[Archive] = []
         self._pooled: OrderedDict[int, PooledArchive] = OrderedDict()
+        self._let_go = 0
+        """Bytes of sessions let go since the last collection."""
         self._version_lock = threading.Lock()
         self._version_archive = self.open()
         self._version = (0, 0)
@@ -292,11 +297,20 @@ class ArchivePool:
             self._pooled[stored.id] = pooled
             self._pooled.move_to_end(stored.id)
             surplus = self._surplus()
-        for each in surplus:
-            each.close()
+        let_go = sum(each.close() for each in surplus)
         with pooled.lock:
-            pooled.read(stored)
+            let_go += pooled.read(stored)
+            self._collect(let_go)
             yield pooled
+
+    def _collect(self, let_go: int) -> None:
+        with self._lock:
+            self._let_go += let_go
+            is_time = self._let_go > MOST_LET_GO
+            if is_time:
+                self._let_go = 0
+        if is_time:
+            gc.collect()
 
     def _surplus(self) -> list[PooledArchive]:
         """Removes the least recently used sessions above the limits, for the caller to close."""
