@@ -811,15 +811,17 @@ def test_on_a_phone_the_list_comes_soon_and_what_is_seldom_asked_for_on_demand(o
     assert first is not None
     assert first["y"] < 300
     expect(page.get_by_label("Title")).to_be_visible()
-    room, cost = page.locator(".list a.row").first.evaluate("""row => {
+    room, cost, above = page.locator(".list a.row").first.evaluate("""row => {
         const [title, cost] = [".title", ".cost"].map(each => row.querySelector(each)), look = getComputedStyle(row);
         const room = row.clientWidth - parseFloat(look.paddingLeft) - parseFloat(look.paddingRight);
         const free = room - title.clientWidth - cost.clientWidth;
         cost.textContent = "";
-        return [free, room - title.clientWidth];
+        const [top, sub] = [".title", ".sub"].map(each => row.querySelector(each).getBoundingClientRect().top);
+        return [free, room - title.clientWidth, top < sub];
     }""")
     assert room < 12, "a title has what its cost leaves"
     assert abs(cost) < 1, "or all, where no price is known"
+    assert above, "and stands above all else in either case"
     seldom = [page.locator(f".filters [name={name}]") for name in ("until", "sort", "starred", "tool")]
     for each in seldom:
         expect(each).to_have_count(1)

@@ -55,6 +55,23 @@ def test_a_prompt_is_markdown_and_folded_after_a_dozen_lines(opened: Opened) -> 
     assert str(datetime.now(UTC).year) in (time.get_attribute("title") or "")
 
 
+@pytest.mark.parametrize("opened", [{"timezone_id": "Asia/Tokyo", "locale": "en-GB"}], indirect=True)
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ("2026-01-05T23:00:00Z", "14 hr ago"),
+        ("2026-01-06T14:59:00Z", "yesterday 18:00"),
+        ("2026-01-06T15:01:00Z", "Mon 18:00"),
+        ("2026-01-11T14:59:00Z", "Mon 18:00"),
+        ("2026-01-11T15:01:00Z", "5 Jan 2026, 18:00"),
+    ],
+)
+def test_a_day_is_one_of_the_calendar_and_has_its_hour(opened: Opened, now: str, told: str) -> None:
+    opened.page.clock.set_fixed_time(now)
+    page = opened.go("/s/painter")
+    expect(page.locator(".prompt time").first).to_have_text(told)
+
+
 def test_branches_are_a_graph_with_what_was_left_behind_and_what_was_asked_instead(opened: Opened) -> None:
     page = opened.go("/s/painter")
     page.locator(".branch-list summary").click()

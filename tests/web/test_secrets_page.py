@@ -63,6 +63,8 @@ def test_a_secret_that_a_person_replaced_comes_last_until_it_is_seen_again(tmp_p
         assert "1 secret to replace, 1 replaced" in shown
         assert "replaced on" in shown
         assert "1 secret to replace" in site.get("/").text
+    with asking(tmp_path / "home", tmp_path / "claude") as site:
+        assert "1 secret to replace" in site.get("/").text, "what was found is known without looking again"
     later = [a_prompt(f"again {token}", timestamp="2099-02-02T10:00:00.000Z"), a_reply("ok")]
     a_session(*said, *later, id=SESSION).write(tmp_path / "claude" / "projects")
     with asking(tmp_path / "home", tmp_path / "claude") as site:

@@ -30,6 +30,7 @@ from reread.index.findings import (
     digest_key,
     keep_secrets,
     kept_secrets,
+    last_seen_secrets,
     make_digest_key,
     unread,
 )
@@ -155,6 +156,13 @@ class SecretScan:
         found.sort(key=lambda each: each.is_done)
         still = sum(not each.is_done for each in found)
         return SecretsAnswer(found[: base.limit], len(found), read, self._damaged, still)
+
+    def count_open(self) -> int:
+        """How many of those found so far are not replaced, or were seen since; searches nothing."""
+        replaced = {name: at for name, kind, _, at in labels(self._connection) if kind == REPLACED}
+        return sum(
+            name not in replaced or (last or 0) > replaced[name] for name, last in last_seen_secrets(self._connection)
+        )
 
     def value_of(self, secret: ExposedSecret) -> str | None:
         """The secret itself, read from the safe again; None if that part of the safe is lost."""

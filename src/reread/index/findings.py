@@ -325,6 +325,11 @@ def keep_secrets(connection: sqlite3.Connection, part: Unread, version: int, row
     )
 
 
+def last_seen_secrets(connection: sqlite3.Connection) -> list[tuple[str, int | None]]:
+    """Every secret found so far, by its digest in hexadecimal, and when it was last seen."""
+    return connection.execute("SELECT lower(hex(digest)), max(time) FROM secret GROUP BY digest").fetchall()
+
+
 def has_secret(connection: sqlite3.Connection, name: str) -> bool:
     """Whether a secret with this digest, in hexadecimal, is known."""
     return connection.execute("SELECT 1 FROM secret WHERE lower(hex(digest)) = ?", (name,)).fetchone() is not None

@@ -64,7 +64,7 @@ def home(request: Request) -> HTMLResponse:
     until = counted_to(now, newest[0].stored.ended if newest else None, site.settings.timezone)
     midnight = beginnings(until, site.settings.timezone)[0]
     lately = _lately(site.library, until, is_past=until is not now)
-    runs, secrets = runs_of(site), request.app.state.secrets.found
+    runs = runs_of(site)
     looked, seen = _visits(request, int(now.timestamp()))
     answer = pages.page(
         request,
@@ -78,7 +78,7 @@ def home(request: Request) -> HTMLResponse:
         first=_look_first(site.library, midnight),
         since=looked,
         news=_news(site.library, looked) if looked else [],
-        secrets=secrets.answer.open if secrets else 0,
+        secrets=site.library.answer("open secrets", lambda archive: archive.secrets.count_open()),
         beside=list(beside_lines(site.library.answer("beside", lambda _: find_beside(site.settings.sources)))),
         lately=lately,
         limits=open_limits(site),

@@ -62,12 +62,19 @@
   const clock = new Intl.DateTimeFormat([], {dateStyle: "medium", timeStyle: "short"});
   const exactly = new Intl.DateTimeFormat([], {dateStyle: "full", timeStyle: "long"});
   const distance = new Intl.RelativeTimeFormat([], {numeric: "auto", style: "short"});
-  const UNITS = [["minute", 60, 60], ["hour", 3600, 24], ["day", 86400, 7]];
-  // Recent times are relative, older ones are dates; hovering shows the exact time.
+  const weekday = new Intl.DateTimeFormat([], {weekday: "short"});
+  const hour = new Intl.DateTimeFormat([], {timeStyle: "short"});
+  const UNITS = [["minute", 60, 60], ["hour", 3600, 24]];
+  const midnight = date => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+  // Recent times are relative, older ones are dates; hovering shows the exact time. Days are those of the calendar: what
+  // was thirty hours ago may have been the day before yesterday.
   const relative = date => {
     const seconds = (date - Date.now()) / 1000, ago = Math.abs(seconds);
     const found = UNITS.find(([, size, most]) => Math.round(ago / size) < most);
-    return found ? distance.format(Math.round(seconds / found[1]), found[0]) : clock.format(date);
+    if (found) return distance.format(Math.round(seconds / found[1]), found[0]);
+    const days = Math.round((midnight(date) - midnight(new Date())) / 86400000);
+    if (Math.abs(days) > 6) return clock.format(date);
+    return `${Math.abs(days) < 2 ? distance.format(days, "day") : weekday.format(date)} ${hour.format(date)}`;
   };
   const localTimes = root => {
     for (const time of all("time", root)) {
