@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from reread.features.word_tables import table
+
 from .secret_values import is_excluded, is_key, is_meant, is_password, is_random
 
 
@@ -17,10 +19,7 @@ def is_word_of_command(value: str) -> bool:
     )
 
 
-_COMMAND_WORDS = frozenset(
-    {"password", "pass", "secret", "token", "root", "admin", "stdin", "prompt", "ask", "user", "mysql", "postgres"}
-    | {"login", "file", "true", "false"}
-)
+_COMMAND_WORDS = frozenset(table("secrets/rules", "words")["of_commands"].words)
 
 
 def is_key_of_command(value: str) -> bool:

@@ -7,109 +7,56 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from reread.features.word_tables import filled, table
+
 from .secret_values import APP_PASSWORD, is_gibberish, is_key, is_long_random, is_meant, is_password, is_random
 
-# ruff: noqa: E501, S105, SIM905  a row is a line, and names of secrets are none
+# ruff: noqa: E501  a row is a line
+
+_TABLE = table("secrets/rules", "words")
 
 
-_PASSWORD = (
-    r"pass(?:word|wd|[_-]?phrase|code|wort|wrd|)|passe|pwd|pw|kennwort|contrase(?:ñ|n|\\u00f1)a|senha|clave|lozinka|geslo|kodeord|contrasenya|pasahitza|sandi|wachtwoord|lösenord|losenord|adgangskode|passord|has[łl]o|heslo"
-    r"|parola?|[şs]ifre|salasana|jelsz[óo]|пароль?|密[码碼]|口令|パスワード|パスコード|暗証番号|비밀번호|암호|패스워드|पासवर्ड|รหัสผ่าน|psk|otp|totp|pin|κωδικός|סיסמה|كلمة المرور|mật khẩu"
-)
-WORDS = (
-    "pass pwd pw secret token key salt cred auth otp pin psk pat sid dsn jwt sas cookie mnemonic seed phrase connection license hmac chiave chave klucz llave sleutel nyckel"
-    " kennwort contrase senha wachtwoord losenord adgangskode haslo heslo parol sifre salasana jelszo schl parola clave lozinka geslo kodeord pasahitza sandi"
-).split()
-OTHER_WORDS = "lösenord Lösenord hasło Hasło şifre Şifre jelszó Jelszó парол Парол ПАРОЛ contraseña 密码 密碼 口令 パスワード パスコード 暗証番号 비밀번호 암호 패스워드 पासवर्ड รหัสผ่าน κωδικός סיסמה المرور khẩu ключ токен clé Clé 令牌 密钥 トークン キー schlüssel Schlüssel".split()
-_TAIL = (
-    r"(?:[_.-]?(?:base64|b64|hex|value|val|prod|production|dev|test|staging|live|old|new|plain|plaintext|text|str|string|enc|base|data|admin|root|user|db|v?\d{1,3}|s|en)"
-    r"(?![A-Za-z])|[ ]#?\d{1,2}(?=[ ]?[:=]))?"
-)
+def _pattern(name: str, flags: re.RegexFlag | int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(filled("secrets/rules", _TABLE[name].text), flags)
+
+
+WORDS = _TABLE["names"].words
+OTHER_WORDS = _TABLE["names_in_other_scripts"].words
+_TAIL = filled("secrets/rules", "<tail>")
 _END = re.compile(_TAIL, re.IGNORECASE)
-_OTHER_KEY = (
-    r"(?:clés?|chiave|chave|klucz|llave|sleutel|nyckel)(?P<of>[ _-](?:d[eo]s?[ ](?:la[ ]|l['’])?|d['’]|per[ ](?:l['’])?)?"
-    r"(?:api|acc[eè]s\w*|secr\w{2,5}|secrète|priv\w{1,4}|maestra))?"
-)
-"""Keys in other languages, which say only behind the word what sort of key it is."""
-_NAME = re.compile(
-    rf"(?P<password>(?:{_PASSWORD})(?![a-zà-ž]))|(?P<key>secret|token|jeton|key|salt|cred(?:ential)?s?|auth|mnemonic|seed|phrase|pat|sid|sas|jwt|dsn|hmac(?:[_-]?sha\d+)?|{_OTHER_KEY}"
-    rf"|connection[_-]?string|schlüssel|schluessel|ключ|токен|令牌|密钥|トークン|キー)(?![a-z])",
-    re.IGNORECASE,
-)
-_Q = r"(?:\\*[\"'`]|&quot;|&#3[49];|%22|[“”‘’«»])"
-_QUOTED = rf"(?P<quote>(?:{_Q}){{2,3}}(?=\w)|{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,1000}}?)(?P=quote)"
-_VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`\\“”«»]{{4,4000}}))"
-_CALL = r"(?:new[ ])?[\w.\[\]]{0,24}(?:bytes?|hex|from|decode|encode|[Ss]tr(?:ing)?|[Ss]ecret\w{0,6}|Spec)\((?=[bruf]{0,2}[\"'])"
-"""Calls that convert a text to a value: `[]byte("…")`, `bytes.fromhex("…")`."""
-_STRONG = re.compile(
-    rf"{_TAIL}(?:{_Q}|[\])}}*_ \t]|\s\|){{0,5}}"
-    r"(?::[ \t]*[&]?[A-Za-z][\w\[\]|. ]{0,28}?(?=[ \t]*=)|[ ](?:string|\[\]byte)(?=[ ]*=))?"
-    rf"[ \t]*(?:={{1,2}}>|:=|-{{1,2}}>|→|<<<|!=|(?:\|\||\?\?|\bor)[ ]?=?(?=[ ]?{_Q})|={{1,3}}|[:：＝]-?|%3[DdAa])[ \t]*[*]{{0,2}}[ \t]*(?:\|[ \t]*|(?:[|>][-+]?|<<[-~]?{_Q}?[A-Z]+{_Q}?)[ \t]*\n[ \t]*)?(?:!{{1,2}}[\w:-]+[ ]|\{{[ ]?{_Q}?value{_Q}?[ ]?[:=][ ]?|{_CALL})?(?:[bruf]{{1,2}}(?=[\"'])|@(?=[\"']))?{_VALUE}",
-    re.IGNORECASE,
-)
+_NAME = _pattern("name")
+_Q = filled("secrets/rules", "<sign>")
+_QUOTED = filled("secrets/rules", "<in_quotes>")
+_VALUE = filled("secrets/rules", "<assigned>")
+_STRONG = _pattern("behind_a_sign")
 _BESIDE = re.compile(
     rf"{_TAIL}{_Q}[\s,{{]{{1,40}}{_Q}?\w{{0,10}}(?:value|default|content|body){_Q}?[ ]?[:=][ ]?{_VALUE}"
     rf"|{_TAIL}{_Q}?(?:\s{{1,40}}|,[ ]?Parameter|[ ]--)value[ ]?[:= ][ ]?{_VALUE.replace('quote', 'quote2').replace('bare', 'bare2').replace('quote2d', 'quoted2')}",
     re.IGNORECASE,
 )
 """`name="DB_PASSWORD" value="…"`, and the same over two lines of YAML."""
-_ARGUMENT = re.compile(
-    rf"{_TAIL}(?P<close>{_Q})(?:(?:\]{_Q})?[ ]?,|\)[ ]?\{{)[ \t]{{0,20}}(?P<quote>{_Q})(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\n])){{4,400}}?)(?P=quote)",
-    re.IGNORECASE,
-)
-_ELEMENT = re.compile(
-    rf"{_TAIL}(?:{_Q})?(?:[ ][^<>\n]{{0,80}})?(?:>|</\w+>\s*<\w+>)[ \t]*(?:<!\[CDATA\[)?(?P<quoted>[^<\n]{{4,1000}}?)(?:\]\]>)?[ \t]*</",
-    re.IGNORECASE,
-)
+_ARGUMENT = _pattern("argument")
+_ELEMENT = _pattern("element")
 """`<password>…</password>`, and `<key>password</key><string>…</string>`."""
 _CALLED = re.compile(rf"{_TAIL}(?:[._](?:hash|equals|eq|matches))?\(\s*[bru]?{_QUOTED}\s*[,)]", re.IGNORECASE)
 """`setPassword("…")`."""
-_AHEAD = re.compile(
-    rf"value{_Q}?[ ]?[:=][ ]?{_QUOTED}[\s,]{{1,40}}{_Q}?(?:name|key|id){_Q}?[ ]?[:=][ ]?{_Q}?[\w./-]*$", re.IGNORECASE
-)
+_AHEAD = _pattern("value_ahead")
 """`{"value": "…", "name": "DB_PASSWORD"}`."""
-_SPACED = re.compile(
-    rf"{_TAIL}(?:[ ]\([^)\n]{{1,30}}\))?{_Q}?"
-    r"(?:[ \t]+(?:is|was|ist|war|lautet|est|es|è|é|jest|är|er|to|set to|now|wäre|будет|as|=|:|-)(?:[ \t]*:)?[ \t]+|[ \t]*[:是为は为：]+[ \t]*|[ \t]+\d[ \t]+|[ \t]+\\\r?\n[ \t]*|[ \t|*`]*[ \t|*`][ \t|*`]*)"
-    rf"{_VALUE}",
-    re.IGNORECASE,
-)
-_SAID = re.compile(
-    rf"{_TAIL}[ ](?:for|of|to|on|in|you|we|I|that|für|von|pour|para|per|de|du)(?:[ ][\w.@'/-]{{1,24}}){{1,5}}?[ ]?(?:[ ](?:is|was|ist|lautet|est|es|è|=)|:)[ ]+{_VALUE}",
-    re.IGNORECASE,
-)
+_SPACED = _pattern("behind_a_word")
+_SAID = _pattern("said")
 """`the password for the database is …`"""
 _BELOW = re.compile(r"[*`]{0,2}[ ]?[:：][*`]{0,2}[ \t]*\r?\n[ \t>]{0,8}(?P<bare>[^\s\"'`]{8,200})[ \t]*(?=\r?\n|\Z)")
 """A value alone on the line after its name."""
-_ANSWER = re.compile(
-    r"[^\n|;&]{0,160}?(?:\|[ ]?(?:base64|head|tail|tr|jq)[^\n|;&]{0,40})?\r?\n(?P<bare>[^\s\"'`]{8,4000})[ \t]*(?=\r?\n|\Z)"
-)
+_ANSWER = _pattern("answer", 0)
 """A value alone on the line after the command that shows it."""
-_SHOWS = re.compile(
-    r"(?:^|[$#>%❯➜] |\| )[ \t]*(?:sudo )?(?:cat|type|bat|less|more|head|tail|gc|get-content|op|pass|bw|vault|gcloud|aws|az|kubectl|oc|heroku|gh|glab|security|openssl|pwgen|python3?"
-    r"|node|rails|php|docker|echo|printenv|terraform|tofu|pulumi|doppler|chamber|sops|jq|age|consul|etcdctl|redis-cli|cut|grep)[ ][^\n|&]{0,200}$",
-    re.IGNORECASE,
-)
+_SHOWS = _pattern("shows")
 """Text before a name that makes the next line the value, wherever the name is in the command."""
-_COMMANDS = re.compile(
-    r"(?:\b(?:ENV|ARG|setx|setenv|export|set|add|-gx|-x|login|PASSWORD|identified by)[ \t]+[\"']?[\w.:/-]{0,60}|(?<![\w-])(?:--?|/)[\w.:-]{0,40}?)$",
-    re.IGNORECASE,
-)
+_COMMANDS = _pattern("commands")
 """Text before a name that makes the word after the name its value."""
-_KEY_OF = tuple(
-    """api access secret private auth encryption encrypt signing sign master account shared license licence app application deploy service admin root hmac cipher
-    crypto preshared storage host subscription consumer server write ingest insert client user webhook decrypt decryption jwt token recovery backup rest project live prod
-    function functions integration authentication aes maps publishing security seed restricted validation unseal ssh bot gateway search wallet vault management session_signing""".split()
-)
+_KEY_OF = tuple(_TABLE["keys"].words)
 """Words that, before `key`, make it the name of a secret."""
-_NO_KEY_OF = tuple(
-    """public pub device object s3 cache primary foreign sort partition routing session idempotency hot shortcut dedupe lookup group object storage composite natural row hash map dict query react
-    next page cancel cancellation csrf xsrf sync continuation max min input output total num count registry event config state feature translation i18n column field""".split()
-)
-_NO_TOKEN_OF = tuple(
-    """public cache next page cancel cancellation csrf xsrf sync continuation max min input output total num count primary foreign lookup
-    column field translation""".split()
-)
+_NO_KEY_OF = tuple(_TABLE["no_keys"].words)
+_NO_TOKEN_OF = tuple(_TABLE["no_tokens"].words)
 _OF_SOMEBODY = (" the ", "my ", "your ", "our ", "this ", "here's the ", "here is the ")
 _BEFORE = 24
 """Letters before a name that show what sort of name it is."""
@@ -253,9 +200,7 @@ _LONGEST_AHEAD = 300
 _UNSURE = (_ARGUMENT, _ELEMENT)
 """Forms in which a word may also be a label, or the name of something."""
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-_SHORT_VALUE = frozenset(
-    """pass passe pw pin pat sid sas otp totp psk jwt dsn auth parol salt phrase seed cred creds key""".split()
-)
+_SHORT_VALUE = frozenset(_TABLE["short_values"].words)
 
 
 def _is_name(word: str, before: str, *, is_capital: bool) -> bool:
@@ -425,9 +370,7 @@ def _is_made(value: str) -> bool:
 
 _TO_THE_END = re.compile(r"[^\s\"'`](?:[^\s\\]|\\(?![nrt\"'])){7,199}(?=[ \t\r]*(?:\n|\Z))")
 _LONGEST_JUMBLE = 64
-_CODE = re.compile(
-    r"^-{0,2}[A-Za-z_]\w+=|&[a-z]+;|\w\($|\w\([a-z]*[\"']|\w\(\w*[,)]|[,;&]\w[\w ]*[:=]|=>|&&|\|\||\)\.|\)\)|\w\[[\w\"']+\]|[?&]\w+=|\w::\w|[{:]\\*[\"'][\w-]+|</\w"
-)
+_CODE = _pattern("code_alone", 0)
 """What code has and made-up letters rarely: calls, fields, more than one assignment."""
 
 
@@ -439,9 +382,7 @@ def _phrase(text: str, end: int, before: str) -> Assigned | None:
     return Assigned(before[-12:] + "phrase", match.start(), match.end(), match[0])
 
 
-_NO_TOKEN = re.compile(
-    r"(?:public|csrf|xsrf|next|page|cancel|continuation|author(?!i)|_id|(?<!hmac[_-])(?<!hmac)sha(?!r))", re.IGNORECASE
-)
+_NO_TOKEN = _pattern("no_token")
 
 
 def _is_secret(

@@ -7,61 +7,31 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-# ruff: noqa: E501  a row is a line
+from reread.features.word_tables import table
+
+_TABLE = table("secrets/rules", "words")
 
 
-_PLACEHOLDER = re.compile(
-    r"redacted|your|example|sample|placeholder|change.?(?:me|it|this)|dummy|replace|insert|\bhere\b|(?<![A-Za-z0-9])x{3,}|x{5,}|\*\*\*|\.\.\.|…|test(?:ing)?[-_]?(?:pass"
-    r"|token|key|secret)|fake|mock|\bfoo\b|foobar|deadbeef|^(?:none|null|nil|true|false|undefined|string|str|required|optional|hidden|secret|passw(?:or)?d"
-    r"|token|[a-z]*0?123456789?0?(?:abc\w*)?)$|^(.)\1*$",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(
-    r"^(?:\$|[:=]|%[({s]|%\w+%|![A-Z]|[@&#][A-Za-z_-]+$|\{\{?|<|\./|\.\./|~/|[a-z]+://|env[.:]|os\.|process\.|self\.|this\.|config\.|settings\.|secrets\.|var\.|local\."
-    r"|arn:|file:|vault:|ref\+|op://|data\.|module\.|--|//|/\*)"
-    r"|getenv|environ|\$\{|\$\(|\{\{|\(\)|(?<![0-9a-f]{8})::|=>|\w\(|&&|\|\||==(?!$)|\+=|\];?$|>$"
-)
+_PLACEHOLDER = re.compile(_TABLE["placeholder"].text, re.IGNORECASE)
+_REFERENCE = re.compile(_TABLE["reference"].text)
 _DOTTED = re.compile(r"[A-Za-z_][\w-]*(?:[.:/][A-Za-z_][\w-]*)*[.?!:]*")
 """A name, a path of names, a word: not made by a machine, unless its letters suggest it."""
 _VERSION = re.compile(r"[v^~=<>]*\d+(?:[.-]\w+)+|[\d.,:/-]+[a-z%]{0,3}", re.IGNORECASE)
 _UUID = re.compile(r"\{?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\}?", re.IGNORECASE)
-_PATH = re.compile(
-    r"(?:[A-Za-z]:)?[\\/]?(?:[\w.@-]+[\\/]){2,}[\w.@-]*|[\w./-]+\.(?:py|js|ts|json|ya?ml|md|txt|sh|go|rs|pem|key|crt|env|toml|html|css|java|rb)"
-)
+_PATH = re.compile(_TABLE["path"].text)
 APP_PASSWORD = re.compile(r"[a-z]{4}(?:[ -][a-z]{4}){3}")
-_WORDS_OF_CODE = re.compile(
-    r"pass|pwd|secret|token|user|name|value|input|field|hash|text|data|arg|param|var|str\b|default|form|config|conf|env|auth|key|cred|login|valid|check"
-    r"|confirm|reset|repeat|new|old|get|set|is_|has_|type|test|length|min|max|error|model|request|response|bearer|basic|oauth|sha|md5|aes|rsa|hmac|bcrypt"
-    r"|argon|base64|utf|int|bool|object|array|list|dict|number|http|null|none|client|server|session|cookie|header|const|this|self|uint|float|array|byte|latin|iso|unicode",
-    re.IGNORECASE,
-)
+_WORDS_OF_CODE = re.compile(_TABLE["code"].text, re.IGNORECASE)
 _TYPES = re.compile(r"(?:Big)?(?:U?[Ii]nt|Float|Complex|Vec|Mat|Simd|Base|Utf|Sha|Str)\d+\w*")
 """Names of types: `Uint8Array`, `Float64Array`."""
-_PAIRS = frozenset(
-    re.findall(
-        "..",
-        "abacadaiakalamanaparasatavbebibobrbubsbycacechcickclcocrctdadedidodseaecedeeefelemeneperesetevexfaffefifofrgagegegighgrhahehihoiaibicideifigilimin"
-        "ioipirisitivizkekilalaldlelilllolsltlymamemimmmompmumsnancndnengninknonsntnuobocodofogolomonooopororosotouovowpapepiplpopprptparardrergrirmrnrorsrtrury"
-        "sascseshsisosppssstsutatcthtetitotrtsttturtyubucudueulumunupurusutvavevivowawewiwoyoys",
-    )
-)
+_PAIRS = frozenset(_TABLE["pairs"].words)
 """Letter pairs that make up about four fifths of English words and names in code, and a quarter of random letters."""
 
-_STANDS_FOR = re.compile(
-    r"\$(?:[A-Za-z_]\w*|\d{1,2})|\$?\{+[^{}]*\}+|\$\([^()]*\)|%\(\w+\)[sd]|%\w*%|<[^<>]*>|\[[\w .:-]*\]|![A-Z]\w+\W.*|[@:#.?=&*]+[A-Za-z_][\w.-]*"
-    r"|(?:env|file|vault|ssm|ref\+\w+|op|arn):\S*|[a-z][a-z0-9+]*://.*|[A-Za-z_][\w.]*\([^()]*\);?|[a-z_][\w.]*\(.*\);?|[^\s@]+@[\w-]+(?:\.[\w-]+)+"
-)
+_STANDS_FOR = re.compile(_TABLE["stands_for"].text)
 """Values that are, from the first sign to the last, the place where the value is: a variable, a call, an address."""
-_SPLICED = re.compile(
-    r"\$\{[A-Za-z_][^}]*\}|\{\{\s*\w[^}]*\}\}|\$\([a-z][^)]*\)|#\{\w[^}]*\}|\\\(\w|getenv|environ|\(\?[=!:<]|\[\^?(?:a-z|A-Z|0-9)|\\[dws][+*{\])]|\{\d+,\d*\}|%[YmdHMS][-:/T]%|\{[a-z_]*\}|-----BEGIN (?![\w ]*PRIVATE)"
-)
+_SPLICED = re.compile(_TABLE["spliced"].text)
 """Templates, regular expressions and formats: something else is to stand in their place."""
 _WORDLIKE = re.compile(r"[A-Za-z][a-z]{2,}|[A-Z]{3,}")
-_PROSE = frozenset(
-    """the a an your my our its is are was be been must should may can will would to of in on at for from by
-    with and or not no please enter use this that it if when as than least more one you we they has have der
-    die das ein eine und ist nicht mit le la les un une est pas et de du el los una y que il lo per non""".split()  # noqa: SIM905  a row is a line
-)
+_PROSE = frozenset(_TABLE["prose"].words)
 _SIGNS = frozenset("!@#$%^&*()+=~?|")
 """Signs that people put into passwords, and hardly anybody into names."""
 

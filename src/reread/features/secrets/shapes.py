@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reread.features.word_tables import TableEntry, entries, filled
+from reread.features.word_tables import TableEntry, entries, filled, table
 
 from .command_lines import is_key_of_command, is_word_of_command
 from .secret_values import entropy, is_jumbled, is_key, is_random
 
-# ruff: noqa: E501, SIM905  a row is a line
+_TABLE = table("secrets/rules", "words")
 
 
 EMAIL = "e-mail address"
@@ -35,22 +35,11 @@ class SecretKind(NamedTuple):
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]{16,}")
-_EXAMPLES = re.compile(
-    r"(?:^|[@.])(?:example|test|invalid|localhost|domain|email|company|foo|bar)\.(?:com|org|net|io|test|invalid)$",
-    re.IGNORECASE,
-)
-_FILES = frozenset(
-    """c cc cfg conf cpp css csv gif go h html ico ini java jpeg jpg js json jsx lock log md mjs pdf php png py rb rs
-    scss sh sql svg svelte swift toml ts tsx txt vue webp xml yaml yml zip service timer target mount socket""".split()
-)
+_EXAMPLES = re.compile(_TABLE["examples"].text, re.IGNORECASE)
+_FILES = frozenset(_TABLE["endings"].words)
 """Endings that no e-mail address has: `logo@2x.png`, `getty@tty1.service`."""
 _NOBODY = frozenset({"git", "noreply", "no-reply", "donotreply", "hg", "svn"})
-GENERIC_NAMES = frozenset(
-    """user users username name you me runner ubuntu debian node app vscode codespace shared public default guest admin
-    root claude home test linuxbrew circleci vagrant pi ec2-user jovyan project projects workspace docker all
-    dev developer build builder deploy deployer jenkins gitlab-runner git ansible postgres mysql redis nginx nobody
-    coder worker server service system daemon data local agent student python ruby kali bin wheel""".split()
-)
+GENERIC_NAMES = frozenset(_TABLE["nobody"].words)
 """Names that do not identify a person."""
 
 
@@ -85,12 +74,7 @@ def _is_public(address: str) -> bool:
 
 _DOCUMENTED = ([192, 0, 2], [198, 51, 100], [203, 0, 113])
 
-_IDS = frozenset(
-    """toolu srvtoolu mcptoolu msg req call resp run thread asst chatcmpl cmpl file step cus sub pi evt price prod in ch pm seti src session sess agent bash job task task-id
-    container conv org user usr proj project batch msgbatch wf trace span node item fc_id ws acct team card txn pk gen compl chatcmpl-tool chunk commit sha rev build img
-    vol net pod deploy dpl prj inst i vpc subnet sg ami snap eni arn key-id kid sha1 sha256 sha512 md5 index main app vendor chunk-vendors webpack css module modules
-    reread pytest tmp temp test id uuid hash digest ref blob tree""".split()
-)
+_IDS = frozenset(_TABLE["ids"].words)
 """How ids of things begin: those of Claude, of other services, and of builds."""
 
 
@@ -116,9 +100,7 @@ def _is_dense(text: str) -> bool:
     return has_all and len(text) / len(parts) >= 7 and is_random(text) and entropy(text) >= 4.2
 
 
-_SECRETIVE = re.compile(
-    r"^(?:[a-z0-9]+[_-])*?(?:live|prod|test|secret|sk|pk|key|api|tok|token|pat|pt|fc|pul|sgp|e2b|key|priv|auth|sdk|v1|rw|oauth)[_-]"
-)
+_SECRETIVE = re.compile(_TABLE["secretive"].text)
 
 
 def _is_generated(text: str) -> bool:
@@ -175,8 +157,5 @@ OPTIONAL = rules("on request")
 """Found only on request: numbers of four parts are versions as often as addresses."""
 BEHIND = tuple(zip((":", ".", "/"), rules("behind a sign"), (12, 3, 3), strict=True))
 """Tokens that begin before their long run: the sign before it, the kind, and how far back it may begin."""
-WALLET = re.compile(
-    r"(?:priv|secret|key|_pk\b|mnemonic|new [\w.]*Wallet(?=\())[\w\\\"'` ]{0,12}[=:,(\s][\s\\\"'`=:]{0,6}$",
-    re.IGNORECASE,
-)
+WALLET = re.compile(_TABLE["wallet"].text, re.IGNORECASE)
 """What must precede 0x and 64 digits, which could also be a hash."""
