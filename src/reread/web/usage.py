@@ -265,11 +265,6 @@ def usage_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
     )
 
 
-def projects_report(site: pages.Site, chosen: UsageFilters) -> UsageReport:
-    """The same by project."""
-    return _by_project(site, chosen)[0]
-
-
 def _by_project(site: pages.Site, chosen: UsageFilters) -> tuple[UsageReport, CacheReport]:
     """Usage and cache by project for the part next to the chart, whatever the chart's grouping is."""
     zone = site.settings.timezone
@@ -304,10 +299,9 @@ def _saved(site: pages.Site, chosen: UsageFilters) -> dict[str, Any]:
 
 
 def _sidebar(site: pages.Site, chosen: UsageFilters, sheet: Sheet) -> dict[str, Any]:
-    projects = projects_report(site, chosen)
+    projects, cache = _by_project(site, chosen)
     by_project = chosen._replace(by="project")
     links = tuple(narrowed(by_project, row.key) for row in projects.rows)
-    _, cache = _by_project(site, chosen)
     names = short_names([row.key or "" for row in projects.rows])
     total = projects.totals.nanodollars or 0
     return {
@@ -369,7 +363,7 @@ def download(request: Request) -> Response:
     if what not in ("usage", "projects") or ending not in ("svg", "csv"):
         raise HTTPException(404)
     chosen = filters_in(request)
-    report = usage_report(site, chosen) if what == "usage" else projects_report(site, chosen)
+    report = usage_report(site, chosen) if what == "usage" else _by_project(site, chosen)[0]
     if ending == "csv":
         kind, body = "text/csv", usage_csv(report, breakdown=what == "projects").encode()
     else:

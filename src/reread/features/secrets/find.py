@@ -11,9 +11,12 @@ from itertools import filterfalse
 from operator import attrgetter
 from typing import NamedTuple
 
+from reread.features.word_tables import table
+
 from .named_values import assignments, kind_of_name, names_in
 from .shapes import BEHIND, EMAIL, KINDS, OPTIONAL, TOKENS, USER, WALLET, SecretKind
 
+_TABLE = table("secrets/rules", "words")
 SHORTEST = 6
 """Letters of the shortest text that may hold a secret."""
 LONGEST = 4_000_000
@@ -30,9 +33,7 @@ _LETTERS = bytes(
 """Maps every byte to `a` if it may be a letter of a token, else to a space."""
 _LONG = b"a" * _RUN
 _ESCAPED = re.compile(r"[nrt]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|033|e")
-_COLOUR = re.compile(
-    r"\\+u00(?P<letter>[2-7][0-9a-fA-F])|(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e|\^\[|␛)\[[0-9;:?]*[A-Za-z]|\x9b[0-9;:?]*[A-Za-z]|\[(?:\d{1,3};){0,4}\d{1,3}m"
-)
+_COLOUR = re.compile(_TABLE["colour"].text)
 _JOINED = re.compile(r"(?<![ \t\\])\\\r?\n[ \t]*")
 """The backslash that joins a line with the next: a shell reads a token that it divides as one. Nearly always a space
 stands before it, and nothing is divided."""
@@ -83,10 +84,7 @@ def is_plain_id(text: str) -> bool:
 
 
 _LONGEST_ID = 64
-_PLAIN_ID = re.compile(
-    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z|(?:toolu|msg|req)_[A-Za-z0-9]+",
-    re.ASCII,
-)
+_PLAIN_ID = re.compile(_TABLE["plain_id"].text, re.ASCII)
 
 
 def may_be_coloured(text: str) -> bool:
