@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .loading import LoadedSession, follow, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
+else:
+    __getattr__ = fetcher(__name__)
 
 __version__ = "0.1.0"
 
@@ -95,9 +97,6 @@ __all__ = [
     "read",
     "thinking_budget",
 ]
-
-
-__getattr__ = fetcher(__name__)
 
 
 def __dir__() -> list[str]:

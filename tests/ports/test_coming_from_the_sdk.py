@@ -1,4 +1,4 @@
-"""The ports of docs/coming-from-the-sdk.md print what the page says."""
+"""The ports of docs/coming-from-the-sdk.md, and the client of docs/library.md, print what the page says."""
 
 from __future__ import annotations
 
@@ -26,12 +26,25 @@ def test_there_are_ten_of_them() -> None:
 def test_a_port_prints_what_the_page_says(title: str, text: str, tmp_path: Path) -> None:
     theirs, ours, printed = BLOCK.findall(text)
     compile(theirs, f"the SDK's {title}", "exec")
+    assert printed_by(ours, tmp_path) == printed.strip()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is found on PATH as a script")
+def test_the_example_of_a_client_prints_what_the_guide_says(tmp_path: Path) -> None:
+    guide = (DOCS / "library.md").read_text("utf-8").partition("\n## A running client\n")[2]
+    ours, printed = [block for block in BLOCK.findall(guide) if ">>>" not in block][:2]
+    assert printed_by(ours, tmp_path) == printed.strip()
+
+
+def printed_by(program: str, tmp_path: Path) -> str:
+    """What its `main` prints, with the stand-in as the client."""
     claude = tmp_path / "claude"
     claude.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{CLIENT}" "$@"\n')
     claude.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    program = f"{ours}\nimport asyncio\nasyncio.run(main())\n"
+    program += "\nimport asyncio\nasyncio.run(main())\n"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, timeout=60
     )
-    assert (done.stdout.strip(), done.stderr) == (printed.strip(), "")
+    assert done.stderr == ""
+    return done.stdout.strip()

@@ -6,15 +6,19 @@ dated table that the user's own prices override. Nothing here knows a session, a
 Names are fetched when first used, because checking whether prices changed does not require reading them.
 """
 
+# ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
+
 from reread.lazy import fetcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .cost import SERVICE_TIER_UNPRICED, Component, Derivation, Factor, Rated
-    from .price_table import LongContext, Model, Origin, PerMillion, Row
-    from .prices import ModelPrices, Prices, load_prices, packaged_prices
-    from .report import Sums, Tokens, total
-    from .response import Doubt, Response, settle_all
-
-
-__getattr__ = fetcher(__name__)
+    from .cost import SERVICE_TIER_UNPRICED as SERVICE_TIER_UNPRICED, Component as Component, Derivation as Derivation
+    from .cost import Factor as Factor, Rated as Rated
+    from .price_table import LongContext as LongContext, Model as Model, Origin as Origin, PerMillion as PerMillion
+    from .price_table import Row as Row
+    from .prices import ModelPrices as ModelPrices, Prices as Prices, load_prices as load_prices
+    from .prices import packaged_prices as packaged_prices
+    from .report import Sums as Sums, Tokens as Tokens, total as total
+    from .response import Doubt as Doubt, Response as Response, settle_all as settle_all
+else:
+    __getattr__ = fetcher(__name__)

@@ -80,5 +80,5 @@ if TYPE_CHECKING:
         TaskEvent as TaskEvent,
         TurnDuration as TurnDuration,
     )
-
-__getattr__ = fetcher(__name__)
+else:
+    __getattr__ = fetcher(__name__)

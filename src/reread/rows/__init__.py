@@ -26,5 +26,5 @@ if TYPE_CHECKING:
     from .of_bytes import UNTOLD as UNTOLD, rows_of_bytes as rows_of_bytes
     from .of_session import file_texts as file_texts, rows_of as rows_of
     from .session_row import SessionRow as SessionRow
-
-__getattr__ = fetcher(__name__)
+else:
+    __getattr__ = fetcher(__name__)

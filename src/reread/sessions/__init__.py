@@ -62,5 +62,5 @@ if TYPE_CHECKING:
         Turn as Turn,
         Unplaced as Unplaced,
     )
-
-__getattr__ = fetcher(__name__)
+else:
+    __getattr__ = fetcher(__name__)

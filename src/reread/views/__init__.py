@@ -38,6 +38,5 @@ if TYPE_CHECKING:
         usage_table,
         values,
     )
-
-
-__getattr__ = fetcher(__name__)
+else:
+    __getattr__ = fetcher(__name__)

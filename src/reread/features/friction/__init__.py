@@ -18,6 +18,5 @@ if TYPE_CHECKING:
     from .refusals import InstructionEdit, SessionOutcome
     from .suggestions import Suggestion, SuggestionKind, suggest
     from .tool_errors import ErrorClass
-
-
-__getattr__ = fetcher(__name__)
+else:
+    __getattr__ = fetcher(__name__)
