@@ -56,6 +56,7 @@ ANSWERS = (
         "blame Address.tsx",
     ),
     *("diff 3f2a", "format user", "archive forget @last --yes", "archive forget --damaged --yes", "retro dismiss 1"),
+    *("approvals", "approvals --log", "schema"),
 )
 """Commands whose answers on the demonstration are valid, as a test shows."""
 LAKE = (

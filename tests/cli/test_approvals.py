@@ -89,7 +89,7 @@ def test_without_a_server_one_sentence_says_so(tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == "no `reread serve` is running on this archive, so nothing waits here\n"
     told = reread("approvals", "--home", tmp_path, "--json")
-    assert json.loads(told.out) == {"server": None, "waiting": [], "elsewhere": []}
+    assert json.loads(told.out) == {"schema": "reread.approvals/1", "server": None, "waiting": [], "elsewhere": []}
     asked = reread("approvals", "--home", tmp_path, "3f2a", "--allow")
     assert (asked.code, asked.out) == (2, "")
     assert "'3f2a': no `reread serve` is running" in asked.err
@@ -111,7 +111,9 @@ def test_all_that_waits_is_printed_answered_by_id_and_logged(serve: Callable[[st
     assert "2 requests begin so" in place.refused("p1", "--allow")
     assert place.asked(f"{second['run']}/p1", "--deny", "not today") == "denied: Bash  ls\n"
     assert [each["title"] for each in place.waiting()] == ["the first"]
-    assert json.loads(place.asked("p1", "--allow", "--json"))["answer"] == "allowed"
+    answered = json.loads(place.asked("p1", "--allow", "--json"))
+    assert (next(iter(answered)), answered["schema"]) == ("schema", "reread.approval/1")
+    assert answered["answer"] == "allowed"
     assert [(each["title"], each["answer"]) for each in place.log()] == [
         ("the first", "allowed"),
         ("the second", "denied: not today"),

@@ -128,7 +128,7 @@ def _one(server: server_state.RunningServer, args: options.Options, *, decides: 
     outcome = "allowed" if isinstance(decision, Allow) else "denied"
     point = point_of(permission.tool, permission.input, found.project)
     lines = [f"{outcome}: {tool_label(permission.tool)}  {point}".rstrip()]
-    document = {"answer": outcome, **permissions.approval_document(found)}
+    document = {"schema": "reread.approval/1", "answer": outcome, **permissions.approval_document(found)}
     args.print_answer(lambda: document, lambda _: lines)
 
 

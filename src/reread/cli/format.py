@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from reread import views
 from reread.errors import BadInput
 from reread.records import book
+from reread.views.text import wrap
 from reread.views.values import View
 
 from . import main, options
@@ -52,6 +53,9 @@ def run_format(args: options.Options) -> None:
         args.print_answer(lambda: views.format_book.format_document(found), lines)
 
 
+STREAMS = ("transcript", "stream")
+
+
 def schema_parser() -> options.Parser:
     about = "Print a JSON Schema: of transcripts, of the stream, of one kind of line, or of what --json prints."
     made = options.make_parser("schema", about, SCHEMA_EXAMPLES, syncs=False)
@@ -60,16 +64,22 @@ def schema_parser() -> options.Parser:
 
 
 def run_schema(args: options.Options) -> None:
+    documents, entries = list(book.document_schemas()), book.read_book().entries
     if args.name is None:
-        documents = ", ".join(book.document_schemas())
-        lines = ["transcript, stream", "", f"of what --json prints: {documents}", "", "kinds of lines and objects:"]
-        options.print_lines([*lines, *(f"  {each.key}" for each in book.read_book().entries)])
+        names = {"streams": [*STREAMS], "documents": documents, "kinds": [each.key for each in entries]}
+        args.print_answer(lambda: {"schema": "reread.schemas/1", **names}, lambda view: _schema_lines(names, view))
         return
     found = book.schema_of(args.name)
     if found is None:
-        known = ["transcript", "stream", *book.document_schemas(), *(each.name for each in book.read_book().entries)]
-        raise _no_such("schema", args.name, known, "schema")
+        raise _no_such("schema", args.name, [*STREAMS, *documents, *(each.name for each in entries)], "schema")
     options.print_json(found)
+
+
+def _schema_lines(names: dict[str, list[str]], view: View) -> Iterable[str]:
+    yield from (", ".join(names["streams"]), "", "of what --json prints:")
+    yield from wrap(", ".join(names["documents"]), view.width)
+    yield from ("", "kinds of lines and objects:")
+    yield from (f"  {each}" for each in names["kinds"])
 
 
 def _no_such(what: str, name: str, known: list[str], command: str) -> BadInput:

@@ -339,9 +339,14 @@ def approval_document(approval: Approval) -> Document:
 
 
 def queue_document(server: str | None, queue: ApprovalQueue) -> Document:
-    elsewhere = each_picked(queue.elsewhere, "session title project doing")
-    return {"server": server, "waiting": list(map(approval_document, queue.waiting)), "elsewhere": elsewhere}
+    return {
+        "schema": "reread.approvals/1",
+        "server": server,
+        "waiting": list(map(approval_document, queue.waiting)),
+        "elsewhere": each_picked(queue.elsewhere, "session title project doing"),
+    }
 
 
 def log_document(server: str | None, answered: Sequence[GivenAnswer]) -> Document:
-    return {"server": server, "answered": [{**asdict(each), "time": utc(each.time)} for each in answered]}
+    given = [{**asdict(each), "time": utc(each.time)} for each in answered]
+    return {"schema": "reread.approvals_log/1", "server": server, "answered": given}
