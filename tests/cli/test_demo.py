@@ -36,6 +36,16 @@ def test_samples_are_copied_without_their_modes(run: Run, monkeypatch: pytest.Mo
     assert run("demo", "list").code == 0
 
 
+def test_words_after_two_dashes_are_searched_in_the_demonstration(run: Run) -> None:
+    assert "1 hit" in run("demo", "search", "--", "flaky", "-retry").out
+
+
+def test_a_demonstration_of_the_demonstration_is_refused(run: Run) -> None:
+    refused = run("demo", "demo")
+    assert (refused.code, refused.out) == (2, "")
+    assert "this is the demonstration" in refused.err
+
+
 def test_the_newest_session_ended_just_now(sessions: list[Json]) -> None:
     ended = max(datetime.fromisoformat(session["ended"]) for session in sessions)
     assert timedelta() < datetime.now(UTC) - ended < timedelta(hours=1)

@@ -56,6 +56,26 @@ def test_a_quote_or_a_bracket_that_is_not_closed_is_told(kept: Kept) -> None:
     assert "not closed" not in kept("search", '"might', "--regex").err
 
 
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("before:notadate", "'before:notadate' is searched as words, since 'before' is no field; --until is the filter"),
+        ("Since:7d beacon", "'Since:7d' is searched as words, since 'Since' is no field; --since is the filter"),
+        ("beacon project:harbour", "--project is the filter"),
+    ],
+)
+def test_a_filter_in_the_query_is_told_to_be_words(kept: Kept, query: str, told: str) -> None:
+    asked = kept("search", query, "--no-sync")
+    assert asked.code == 0
+    assert told in asked.err
+    assert asked.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("query", ['"before:x"', "before: x", "file:///tmp", "std::vector", "text:beacon"])
+def test_words_with_a_colon_that_are_no_filters_are_not_told(kept: Kept, query: str) -> None:
+    assert kept("search", query, "--no-sync").err == ""
+
+
 def test_a_regular_expression_is_marked_too(kept: Kept) -> None:
     (hit,) = kept.json("search", "--regex", r"capac\w+ might")["hits"]
     assert hit["snippet"] == "the [capacitor might] be loose"

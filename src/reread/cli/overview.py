@@ -195,7 +195,7 @@ def run_demo(arguments: list[str]) -> int:
                 scratch = scratch[2:]  # the command reads no sources
             if arguments[0] == "serve":
                 scratch = [*scratch, "--no-allow-run"]
-            code = main.run([*arguments, *scratch])
+            code = main.run([arguments[0], *scratch, *arguments[1:]])  # not after a `--`, where they would be words
             if sys.stdout.isatty() and code == 0:
                 tell("run the commands shown here as `reread demo COMMAND`")
             return code
@@ -215,6 +215,7 @@ _LEAVING = {
     "pull": "it brings sessions from elsewhere, and the demonstration keeps none",
     "team": "it changes the store of a team",
     "lake": "it writes tables, and the samples are nobody's",
+    "demo": "this is the demonstration",
 }
 """Commands that read or write what is not the demonstration's, with the reason why they are refused in it."""
 

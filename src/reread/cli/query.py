@@ -93,14 +93,14 @@ def search_parser() -> options.Parser:
 
 def run_search(args: options.Options) -> None:
     store = options.store_of(args)
-    if store is not None:
-        team.search_store(store, args, options.make_filter(args)._replace(limit=None))
-        return
-    fields = archives.search_language.fields_of(args.fields, "--in")
     filters = options.make_filter(args)._replace(limit=None)
     query = " ".join(args.query)
-    if not args.regex and (told := archives.search_language.unclosed(query)):
+    for told in () if args.regex else archives.search_language.remarks(query):
         tell(told)
+    if store is not None:
+        team.search_store(store, args, filters)
+        return
+    fields = archives.search_language.fields_of(args.fields, "--in")
     with open_archive(args, only_reads=True) as archive:
         progress = ProgressBar()
         try:
