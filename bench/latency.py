@@ -60,7 +60,8 @@ def measure(deltas: int) -> list[float]:
         client = Path(folder) / "client"
         client.write_text(_CLIENT.format(python=sys.executable, deltas=deltas))
         client.chmod(0o700)
-        command = [sys.executable, "-m", "reread", "run", "hello", "--claude", str(client), "--home", f"{folder}/archive"]
+        home = f"{folder}/archive"
+        command = [sys.executable, "-m", "reread", "run", "hello", "--claude", str(client), "--home", home]
         environment = {**os.environ, "HOME": folder, "COLUMNS": "120", "TERM": "xterm"}
         process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
         os.close(theirs)

@@ -59,7 +59,7 @@ def test_a_quote_or_a_bracket_that_is_not_closed_is_told(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("before:notadate", "'before:notadate' is searched as words, since 'before' is no field; --until is the filter"),
+        ("before:no", "'before:no' is searched as words, since 'before' is no field; --until is the filter"),
         ("Since:7d beacon", "'Since:7d' is searched as words, since 'Since' is no field; --since is the filter"),
         ("beacon project:harbour", "--project is the filter"),
     ],
