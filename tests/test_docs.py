@@ -109,6 +109,14 @@ def test_every_query_of_the_cookbook_has_an_answer(query: str) -> None:
     )
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "contrib" / "reread-pr" / "action.yml"], ids=named)
+def test_no_page_installs_reread_by_its_name_alone(page: Path) -> None:
+    """Whoever registers the name in an index would be run by everybody who follows the page."""
+    assert not re.search(r"(install|--from|default:) '?reread\b(?!@)", page.read_text("utf-8")), (
+        "install it from a clone"
+    )
+
+
 def test_every_page_is_in_the_navigation() -> None:
     nav = (ROOT / "zensical.toml").read_text("utf-8")
     absent = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
