@@ -182,7 +182,7 @@ def figures(house: House) -> Figures:
             sizes.append((function.end_lineno or function.lineno) - function.lineno + 1)
             branches.append(_branches(function))
         text = path.read_text("utf-8")
-        deferred += sum(text.count(each) for each in ("lazy.bind(", "lazy.pattern(", "fetcher(__name__)"))
+        deferred += sum(text.count(each) for each in ("lazy.bind(", "lazy.pattern(", "fetch_names(__name__)"))
     long_modules = sum(len(path.read_text("utf-8").splitlines()) > 700 for path in house.trees)
     counts = {
         "functions over 35 lines": sum(size > 35 for size in sizes),

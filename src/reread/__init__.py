@@ -6,7 +6,7 @@ session = reread.load("session.jsonl")
 for turn in session.turns: ...
 """
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the name type checkers look for; importing it would cost more than the rest of this file
@@ -44,8 +44,8 @@ if TYPE_CHECKING:  # the name type checkers look for; importing it would cost mo
     from .loading import LoadedSession, follow, read
     from .records import Record, Unknown, decode
     from .sessions import Session, SessionBuilder, Subagent, Tokens
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)
 
 __version__ = "0.1.0"
 

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 """That of `typing`, which takes milliseconds to import."""
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from importlib.machinery import ModuleSpec
     from typing import Any, AnyStr
 
@@ -31,9 +31,9 @@ def bind(names: "dict[str, Any]") -> None:
         names[name] = _Waiting(f"{home}.{called}" if home else called)
 
 
-def fetcher(package: str) -> "Callable[[str], object]":
-    """A `__getattr__` for a package: imports on first use what its `if TYPE_CHECKING:` block imports. `__all__` are
-    the names of that block."""
+def fetch_names(package: str) -> None:
+    """Gives a package a `__getattr__` that imports on first use what its `if TYPE_CHECKING:` block imports, and has the
+    names of that block as `__all__`. Type checkers do not see it: they would take a misspelt name for an `object`."""
     homes: dict[str, tuple[str, str]] = {}
 
     def fetch(name: str) -> object:
@@ -50,7 +50,7 @@ def fetcher(package: str) -> "Callable[[str], object]":
         setattr(sys.modules[package], name, value)  # the next use costs nothing
         return value
 
-    return fetch
+    vars(sys.modules[package])["__getattr__"] = fetch
 
 
 def _imports_for_types(spec: "ModuleSpec | None") -> "Iterator[tuple[str, tuple[str, str]]]":

@@ -5,7 +5,7 @@ The SQL is in `index`; nothing here prints.
 
 # ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,5 +59,5 @@ if TYPE_CHECKING:
     from .text_search import Hit as Hit, SearchAnswer as SearchAnswer
     from .usage_report import UnpricedModel as UnpricedModel, UsageReport as UsageReport, UsageRow as UsageRow
     from .user_marks import Project as Project
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

@@ -169,26 +169,33 @@ _LEXEME = re.compile(
 )
 
 
-_OPTIONS = {"before": "until", "after": "since"} | {
-    name: name for name in ("since", "until", "project", "model", "branch", "file", "machine", "in")
-}
-"""Filters that other programs have in the query, and the option that each is here."""
-
-
 def remarks(text: str) -> Iterator[str]:
     """What is said of a query that is read otherwise than it looks: a quote or a bracket that is not closed ends with
     the query, and a filter in it is words."""
-    last = next(iter(deque(_LEXEME.finditer(text), maxlen=1)), None)
     lexemes = list(_lexemes(text))
-    kinds = [each.kind for each in lexemes]
+    yield from filter(None, (_unclosed_end(text, lexemes), *map(_filter_as_words, lexemes)))
+
+
+def _unclosed_end(text: str, lexemes: Sequence[_Lexeme]) -> str | None:
+    last = next(iter(deque(_LEXEME.finditer(text), maxlen=1)), None)
     if last is not None and last.lastgroup == "phrase" and (len(last[0]) == 1 or last[0][-1] not in '"“”'):
-        yield f"the quote before {last['phrase']!r} is not closed; all of that is taken for a phrase"
-    elif kinds.count("open") > kinds.count("close"):
-        yield "a bracket is not closed; it is taken to end with the query"
-    for each in lexemes:
-        name, _, value = each.text.partition(":")
-        if each.kind == "word" and value and value[:2] != "//" and (option := _OPTIONS.get(name.lower())):
-            yield f"{each.text!r} is searched as words, since '{name}' is no field; --{option} is the filter"
+        return f"the quote before {last['phrase']!r} is not closed; all of that is taken for a phrase"
+    kinds = [each.kind for each in lexemes]
+    is_open = kinds.count("open") > kinds.count("close")
+    return "a bracket is not closed; it is taken to end with the query" if is_open else None
+
+
+_FILTERS = {name: name for name in ("since", "until", "project", "model", "branch", "file", "machine", "in")}
+_FILTERS |= {"before": "until", "after": "since"}
+"""What other programs filter by in the query, and the option that does it here."""
+
+
+def _filter_as_words(lexeme: _Lexeme) -> str | None:
+    name, _, value = lexeme.text.partition(":")
+    option = _FILTERS.get(name.lower())
+    if lexeme.kind != "word" or not option or not value or value.startswith("//"):
+        return None
+    return f"{lexeme.text!r} is searched as words, since {name!r} is no field; --{option} is the filter"
 
 
 class _Lexeme(Struct, frozen=True):

@@ -8,7 +8,7 @@ Names are fetched when first used, because checking whether prices changed does 
 
 # ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,5 +20,5 @@ if TYPE_CHECKING:
     from .prices import packaged_prices as packaged_prices
     from .report import Sums as Sums, Tokens as Tokens, total as total
     from .response import Doubt as Doubt, Response as Response, settle_all as settle_all
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

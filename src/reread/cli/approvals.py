@@ -48,19 +48,11 @@ def approvals_parser() -> options.Parser:
     made = options.make_parser("approvals", ABOUT, EXAMPLES, syncs=False)
     made.add_argument("request", nargs="?", metavar="ID", help="a request, by its id or the start of it")
     answer = made.add_mutually_exclusive_group()
-    answer.add_argument("--allow", action="store_true", help="let the tool run this once; accept the plan")
-    answer.add_argument(
-        "--always",
-        nargs="?",
-        type=options.positive,
-        const=0,
-        metavar="N",
-        help="let it run, and by its narrowest rule from now on; with N by one of the wider ones",
-    )
-    answer.add_argument("--deny", nargs="?", const="", metavar="REASON", help="refuse it; Claude reads the reason")
-    answer.add_argument(
-        "--answer", action="append", metavar="TEXT", help="answer a question, by number or in words; once for each"
-    )
+    made.flag("--allow", "let the tool run this once; accept the plan", answer)
+    about = "let it run, and by its narrowest rule from now on; with N by one of the wider ones"
+    made.option("--always N", about, answer, nargs="?", type=options.positive, const=0)
+    made.option("--deny REASON", "refuse it; Claude reads the reason", answer, nargs="?", const="")
+    made.option("--answer TEXT", "answer a question, by number or in words; once for each", answer, action="append")
     made.flag("--log", "show what was answered since the server started")
     return made
 

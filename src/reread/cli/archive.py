@@ -204,7 +204,7 @@ def _check_target(archive: Archive, stored: StoredSession, to: Path, config: Con
     there = [target for target in targets if os.path.lexists(target)]
     if there and not is_forced:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} exists already; pass --force to overwrite it")
+        raise BadInput(f"{there[0]}{more}: there already; pass --force to overwrite")
     for target in there:
         target.unlink()
 

@@ -36,14 +36,14 @@ THINKING_EXAMPLES = """\
   reread thinking --follow            what all running sessions think, as they do"""
 
 
-MOST_THOUGHTS = 200
-"""How many thoughts of all sessions are shown as text without `--limit`: thousands would only scroll by."""
+MOST_SHOWN = 200
+"""How many thoughts or prompts of all sessions are shown as text without `--limit`: thousands would only scroll by."""
 
 
 def thinking_parser() -> options.Parser:
     made = options.make_parser(
         "thinking",
-        f"Show the model's thinking, newest first: of one session, or the newest {MOST_THOUGHTS} of all (--json: all).",
+        f"Show the model's thinking, newest first: of one session, or the newest {MOST_SHOWN} of all (--json: all).",
         THINKING_EXAMPLES,
     )
     options.add_session(made)
@@ -60,7 +60,7 @@ def run_thinking(args: options.Options) -> None:
         event_printer.follow_thinking(args)
         return
     if args.limit is None and args.session is None and not args.json:
-        args.limit = MOST_THOUGHTS
+        args.limit = MOST_SHOWN
     filters, least = options.make_filter(args), args.min_length
     with rows_or_sessions(
         args,
@@ -75,10 +75,6 @@ PROMPTS_EXAMPLES = """\
   reread prompts --project api --since 7d
   reread prompts @last
   reread prompts --raw | grep -i migration"""
-
-
-MOST_SHOWN = 200
-"""How many prompts of all sessions are shown as text without `--limit`; the output also gives their number."""
 
 
 def prompts_parser() -> options.Parser:

@@ -39,14 +39,12 @@ def trace_file(archive: Archive, args: options.Options) -> Traced:
     return file.history(args.at, args.config.timezone)
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a path, or the end of one that is unique")
+def add_file(parser: options.Parser) -> None:
+    parser.word("FILE", "a path, or the end of one that is unique")
 
 
-def add_at(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--at", metavar="WHEN", help="after the record with this uuid, or at a time: 2026-10-02T14:00, 7d"
-    )
+def add_at(parser: options.Parser) -> None:
+    parser.option("--at WHEN", "after the record with this uuid, or at a time: 2026-10-02T14:00, 7d")
 
 
 def report_gaps(traced: Traced, config: Config) -> None:

@@ -78,8 +78,7 @@ def run_schema(args: options.Options) -> None:
 def _schema_lines(names: dict[str, list[str]], view: View) -> Iterable[str]:
     yield from (", ".join(names["streams"]), "", "of what --json prints:")
     yield from wrap(", ".join(names["documents"]), view.width)
-    yield from ("", "kinds of lines and objects:")
-    yield from (f"  {each}" for each in names["kinds"])
+    yield from ("", "kinds of lines and objects:", *(f"  {each}" for each in names["kinds"]))
 
 
 def _no_such(what: str, name: str, known: list[str], command: str) -> BadInput:

@@ -161,27 +161,22 @@ QUERY_EXAMPLES = """\
 
 def _query_options(made: options.Parser) -> None:
     made.word("QUESTION", "usage GROUPING, friction, search WORD..., coverage FILE..., sql SELECT, schema")
-    made.add_argument(
-        "about",
-        nargs="*",
-        metavar="GROUPING|WORD|SELECT",
-        help="day (default), week, project, person, team, ...; or the SELECT",
-    )
-    group = made.add_argument_group("filters (friction and search: the first three; search: --limit, too)")
-    group.add_argument("--project", "-p", metavar="TEXT", help="part of the working directory")
-    group.add_argument("--since", metavar="WHEN", help="2026-10-02, 2026-10, 7d, 2mo, yesterday, thu")
-    group.add_argument("--until", metavar="WHEN", help="the same; a day is included")
-    group.add_argument("--model", metavar="TEXT", help="part of the model's name")
-    group.add_argument("--branch", metavar="NAME", help="git branch")
-    group.add_argument("--tool", metavar="NAME", help="tool name; * stands for anything")
-    group.add_argument(
-        "--limit", "-n", type=options.positive, metavar="N", help=f"show N rows of usage, or hits of a search ({_HITS})"
-    )
-    group = made.add_argument_group("options of search")
-    group.add_argument(
-        "--in", dest="fields", metavar="FIELDS", default="all", help="prompt,text,thinking,tool,result,title"
-    )
-    group.add_argument("--yes", action="store_true", help="do not ask before a large amount of text is read")
+    about = "day (default), week, project, person, team, ...; or the SELECT"
+    made.add_argument("about", nargs="*", metavar="GROUPING|WORD|SELECT", help=about)
+    filters = {
+        "--project -p TEXT": "part of the working directory",
+        "--since WHEN": "2026-10-02, 2026-10, 7d, 2mo, yesterday, thu",
+        "--until WHEN": "the same; a day is included",
+        "--model TEXT": "part of the model's name",
+        "--branch NAME": "git branch",
+        "--tool NAME": "tool name; * stands for anything",
+    }
+    section = made.take_section("filters (friction and search: the first three; search: --limit, too)", filters)
+    about = f"show N rows of usage, or hits of a search ({_HITS})"
+    made.option("--limit -n N", about, section, type=options.positive)
+    section = made.take_section("options of search", {})
+    made.option("--in FIELDS", "prompt,text,thinking,tool,result,title", section, dest="fields", default="all")
+    made.flag("--yes", "do not ask before a large amount of text is read", section)
     made.set_defaults(file=None, machine=None, starred=False, tagged=None)
 
 
@@ -311,8 +306,8 @@ def _coverage(args: options.Options, _: delta.DeltaLake, answers: query.LakeAnsw
         raise BadInput("name the files that a collector wrote, and no filters: `coverage telemetry.jsonl`")
     try:
         lines = [line for name in args.about for line in Path(name).read_text("utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read: {printable(str(error))}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"a collector writes JSON as text, and this is none: {error}") from error
     found = answers.seen_elsewhere(lines)
     missing = [each for each in found if not each.is_here]
     exact = views.price_table.exact

@@ -122,13 +122,13 @@ def mark_parser() -> options.Parser:
     _either(noting, "hide", "--hide", "--unhide", "leave it out of `list` and the overview", "show it again")
     about = "a person typed its prompts", "a program wrote its prompts: leave them out of `prompts` and `retro`"
     _either(noting, "typed", "--typed", "--program", *about)
-    noting.add_argument("--tag", action="append", metavar="NAME", help="add a tag; repeatable")
-    noting.add_argument("--untag", action="append", metavar="NAME", help="remove a tag; repeatable")
+    made.option("--tag NAME", "add a tag; repeatable", noting, action="append")
+    made.option("--untag NAME", "remove a tag; repeatable", noting, action="append")
     _text_or_none(noting, "note", "set a note")
     _text_or_none(noting, "title", "set a title")
-    noting.add_argument("--yes", action="store_true", help="do not ask before marking sessions chosen by filters")
+    made.flag("--yes", "do not ask before marking sessions chosen by filters", noting)
     made.flag("--tags", "list all tags with their number of sessions")
-    options.add_filters(made, limit=None, tag_names=("--tagged",))
+    options.add_filters(made, limit=None, tag_names="--tagged")
     return made
 
 

@@ -151,6 +151,9 @@ class Options(argparse.Namespace):
             print_lines(lines(*about, make_view(self.config)))
 
 
+Section = argparse._ArgumentGroup
+
+
 class Parser(argparse.ArgumentParser):
     """Reports a wrong argument in one sentence, without repeating the usage."""
 
@@ -158,16 +161,16 @@ class Parser(argparse.ArgumentParser):
     legend: tuple[str, Callable[[], Mapping[str, str]]] | None = None
     """A title, and words with their meanings: a section of the long help, made only when that is shown."""
 
-    def flag(self, names: str, about: str, **more: Any) -> None:
+    def flag(self, names: str, about: str, to: Section | None = None, **more: Any) -> None:
         """Adds an option without a value: `flag("--watch", "keep importing until Ctrl-C")`."""
-        self.add_argument(*names.split(), action="store_true", help=about, **more)
+        (to or self).add_argument(*names.split(), action="store_true", help=about, **more)
 
-    def option(self, names: str, about: str, **more: Any) -> None:
+    def option(self, names: str, about: str, to: Section | None = None, **more: Any) -> None:
         """Adds an option with a value: `option("--output -o PATH", "file to write")`."""
         words = names.split()
         if not words[-1].startswith("-"):  # of choices, they are the name of the value
             more["metavar"] = words.pop()
-        self.add_argument(*words, help=about, **more)
+        (to or self).add_argument(*words, help=about, **more)
 
     def word(self, name: str, about: str, **more: Any) -> None:
         """Adds a word in its place, in brackets if it may be missing: `word("[SESSION]", "an id")`."""
@@ -180,6 +183,13 @@ class Parser(argparse.ArgumentParser):
         for name, about in table.items():
             add = self.word if not name.startswith("-") else self.option if " " in name else self.flag
             add(name, about)
+
+    def take_section(self, title: str, table: Mapping[str, str]) -> Section:
+        """Adds flags and options in a section of the help, to which more can be added."""
+        section = self.add_argument_group(title)
+        for name, about in table.items():
+            (self.option if " " in name else self.flag)(name, about, section)
+        return section
 
     def show_help(self, *, is_short: bool) -> None:
         sys.stdout.write(self.format_help(is_short=is_short))
@@ -335,32 +345,25 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", metavar="SESSION", help="a file, an id or the start of one, @last")
 
 
-def add_filters(
-    parser: argparse.ArgumentParser, limit: int | None, tag_names: tuple[str, ...] = ("--tag", "--tagged")
-) -> None:
-    group = parser.add_argument_group(FILTER_GROUP)
-    group.add_argument("--project", "-p", metavar="TEXT", help="only sessions whose project path contains TEXT")
-    group.add_argument("--since", metavar="WHEN", help="only from WHEN on: 2026-10-02, 2026-10, 7d, 2mo, thu")
-    group.add_argument(
-        "--until", metavar="WHEN", help="only up to WHEN: a day is included, a time such as 2026-10-02T14:00 is not"
-    )
-    group.add_argument("--model", metavar="TEXT", help="only models whose name contains TEXT")
-    group.add_argument("--branch", metavar="NAME", help="only sessions on this git branch")
-    group.add_argument("--tool", metavar="NAME", help="only sessions that used this tool; * matches anything")
-    group.add_argument("--file", metavar="GLOB", help="only sessions whose tools touched a matching file")
-    group.add_argument("--machine", metavar="NAME", help="only sessions of the machine with this label or id")
-    group.add_argument("--starred", action="store_true", help="only starred sessions")
-    group.add_argument(
-        *tag_names,
-        action="append",
-        dest="tagged",
-        metavar="NAME",
-        help="only sessions with this tag; repeat to require several",
-    )
+_FILTERS = {
+    "--project -p TEXT": "only sessions whose project path contains TEXT",
+    "--since WHEN": "only from WHEN on: 2026-10-02, 2026-10, 7d, 2mo, thu",
+    "--until WHEN": "only up to WHEN: a day is included, a time such as 2026-10-02T14:00 is not",
+    "--model TEXT": "only models whose name contains TEXT",
+    "--branch NAME": "only sessions on this git branch",
+    "--tool NAME": "only sessions that used this tool; * matches anything",
+    "--file GLOB": "only sessions whose tools touched a matching file",
+    "--machine NAME": "only sessions of the machine with this label or id",
+    "--starred": "only starred sessions",
+}
+
+
+def add_filters(parser: Parser, limit: int | None, tag_names: str = "--tag --tagged") -> None:
+    section = parser.take_section(FILTER_GROUP, _FILTERS)
+    about = "only sessions with this tag; repeat to require several"
+    parser.option(f"{tag_names} NAME", about, section, action="append", dest="tagged")
     shown = f" (default {limit})" if limit else ""
-    group.add_argument(
-        "--limit", "-n", type=positive, default=limit, metavar="N", help=f"print at most N results{shown}"
-    )
+    parser.option("--limit -n N", f"print at most N results{shown}", section, type=positive, default=limit)
 
 
 def add_hidden(parser: argparse.ArgumentParser) -> None:
@@ -368,10 +371,9 @@ def add_hidden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hidden", action="store_true", help="include sessions hidden with `reread mark --hide`")
 
 
-def add_programs(parser: argparse.ArgumentParser) -> None:
+def add_programs(parser: Parser) -> None:
     """Adds the option of commands about what people typed."""
-    about = "include sessions that a program drove; `reread mark --typed` says that it was you"
-    parser.add_argument("--programs", action="store_true", help=about)
+    parser.flag("--programs", "include sessions that a program drove; `reread mark --typed` says that it was you")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
@@ -380,13 +382,13 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prices", metavar="FILE", help=about)
 
 
-def add_asking(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("a model's opinion")
-    group.add_argument(
-        "--ask-claude", action="store_true", help="ask Claude about it, by your own client and without tools"
-    )
-    group.add_argument("--ask-model", metavar="NAME", help="model to ask, for example sonnet")
-    group.add_argument("--claude", metavar="PATH", help="client to run (default: `claude` on PATH)")
+def add_asking(parser: Parser) -> None:
+    table = {
+        "--ask-claude": "ask Claude about it, by your own client and without tools",
+        "--ask-model NAME": "model to ask, for example sonnet",
+        "--claude PATH": "client to run (default: `claude` on PATH)",
+    }
+    parser.take_section("a model's opinion", table)
 
 
 _MOST = (1 << 62) - 1

@@ -81,12 +81,12 @@ what repeats across sessions, and what to change: suggestions with a ready draft
     made.flag("--doubtful", about)
     made.flag("--all", "with `--since last`: the whole report, not one screen")
     made.option("--format", "output format (default: text)", choices=FORMS, default="text")
-    labels = made.add_argument_group("false finds")
-    labels.add_argument(
-        "--wrong", metavar="UUID", help="mark the moment at this record as a false find; it is left out from then on"
-    )
-    labels.add_argument("--right", metavar="UUID", help="undo --wrong")
-    labels.add_argument("--include-wrong", action="store_true", help="include moments marked with --wrong")
+    false_finds = {
+        "--wrong UUID": "mark the moment at this record as a false find; it is left out from then on",
+        "--right UUID": "undo --wrong",
+        "--include-wrong": "include moments marked with --wrong",
+    }
+    made.take_section("false finds", false_finds)
     options.add_asking(made)
     options.add_programs(made)
     options.add_filters(made, limit=None)

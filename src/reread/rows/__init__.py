@@ -6,7 +6,7 @@ plain database. It knows no database, reads no file, and prints nothing.
 
 # ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,5 +26,5 @@ if TYPE_CHECKING:
     from .of_bytes import UNTOLD as UNTOLD, rows_of_bytes as rows_of_bytes
     from .of_session import file_texts as file_texts, rows_of as rows_of
     from .session_row import SessionRow as SessionRow
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

@@ -5,7 +5,7 @@ Names are fetched when first used: a search needs only the speaker of a line, an
 
 # ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,5 +62,5 @@ if TYPE_CHECKING:
         Turn as Turn,
         Unplaced as Unplaced,
     )
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

@@ -5,7 +5,7 @@ It knows nothing of what a line means.
 
 # ruff: noqa: I001  it would give each `X as X`, which makes X public, an import of its own
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 from .find import FileKind as FileKind, SessionFiles as SessionFiles, SourceFile as SourceFile
 from .find import find as find, group as group, is_config_folder as is_config_folder, place as place
@@ -17,5 +17,5 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tail import AppendedLine as AppendedLine, Reset as Reset, SessionTail as SessionTail, Tail as Tail
     from .tail import follow as follow, pace as pace
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

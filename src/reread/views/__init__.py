@@ -3,7 +3,7 @@
 Nothing here reads a file, asks a database or knows a terminal.
 """
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,5 +38,5 @@ if TYPE_CHECKING:
         usage_table,
         values,
     )
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)

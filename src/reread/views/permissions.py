@@ -339,12 +339,9 @@ def approval_document(approval: Approval) -> Document:
 
 
 def queue_document(server: str | None, queue: ApprovalQueue) -> Document:
-    return {
-        "schema": "reread.approvals/1",
-        "server": server,
-        "waiting": list(map(approval_document, queue.waiting)),
-        "elsewhere": each_picked(queue.elsewhere, "session title project doing"),
-    }
+    waiting = list(map(approval_document, queue.waiting))
+    elsewhere = each_picked(queue.elsewhere, "session title project doing")
+    return {"schema": "reread.approvals/1", "server": server, "waiting": waiting, "elsewhere": elsewhere}
 
 
 def log_document(server: str | None, answered: Sequence[GivenAnswer]) -> Document:

@@ -7,7 +7,7 @@
 Names are fetched when first used: reading stored events needs none of the detectors.
 """
 
-from reread.lazy import fetcher
+from reread.lazy import fetch_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
     from .refusals import InstructionEdit, SessionOutcome
     from .suggestions import Suggestion, SuggestionKind, suggest
     from .tool_errors import ErrorClass
-else:
-    __getattr__ = fetcher(__name__)
+
+fetch_names(__name__)
