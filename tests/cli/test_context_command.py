@@ -34,6 +34,12 @@ def kept(run: Run, tmp_path: Path) -> Kept:
     return found
 
 
+def test_no_line_is_wider_than_a_narrow_terminal(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for asked in (("@last",), ("--unused",), ("--unused", "--since", "2099-01-01")):
+        assert max(map(len, kept("context", *asked).out.splitlines())) <= 40
+
+
 def test_a_session_shows_what_fills_its_context_and_what_a_compaction_cost(kept: Kept) -> None:
     lines = kept("context", "@last").out.splitlines()
     assert lines[0] == "context of 2.0k tokens, estimated from the transcript"

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from reread import archive as archives
 from reread import billing, lazy, views
-from reread.errors import BadInput, printable
+from reread.errors import BadInput, SourceError, printable
 from reread.views.numbers import count, size
 from reread.views.values import each_picked, picked
 
@@ -301,14 +301,17 @@ def _search(args: options.Options, lake: delta.DeltaLake, answers: query.LakeAns
     args.print_answer(lambda: document, lambda view: views.hits.found_text_lines(found, total, args.about, view))
 
 
+def _told_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(path, getattr(error, "strerror", None) or "is no text in UTF-8") from error
+
+
 def _coverage(args: options.Options, _: delta.DeltaLake, answers: query.LakeAnswers) -> None:
     if not args.about or _narrowed(args, *_FILTERS):
         raise BadInput("name the files that a collector wrote, and no filters: `coverage telemetry.jsonl`")
-    try:
-        lines = [line for name in args.about for line in Path(name).read_text("utf-8").splitlines()]
-    except UnicodeDecodeError as error:
-        raise BadInput(f"a collector writes JSON as text, and this is none: {error}") from error
-    found = answers.seen_elsewhere(lines)
+    found = answers.seen_elsewhere([line for name in args.about for line in _told_lines(Path(name))])
     missing = [each for each in found if not each.is_here]
     exact = views.price_table.exact
     rows = [picked(each, "session first last requests") | {"cost_usd": exact(each.nanodollars)} for each in missing]

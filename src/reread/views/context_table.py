@@ -46,7 +46,7 @@ def context_lines(found: ContextAnswer, view: View) -> Iterator[str]:
     last = found.compositions[-1]
     limit = f" of {tokens(last.limit)}" if last.limit else ""
     origin = "estimated from the transcript" if last.is_estimate else "counted by the client"
-    yield view.style.paint(f"context of {tokens(last.total)}{limit} tokens, {origin}", "bold")
+    yield from view.wrapped(f"context of {tokens(last.total)}{limit} tokens, {origin}", "bold")
     rows = [("what", "of", "tokens", "share")]
     for part in last.parts[:_SHOWN]:
         share = f"{part.tokens / last.total:.1%}" if last.total else ""
@@ -62,7 +62,7 @@ def context_lines(found: ContextAnswer, view: View) -> Iterator[str]:
 def _compaction(each: CompactionCost, view: View) -> Iterator[str]:
     sizes = " to ".join(tokens(size) for size in (each.tokens_before, each.tokens_after) if size is not None)
     size = f": {sizes} tokens" if sizes else ""
-    yield view.style.paint(f"compaction {when(each.time, view.timezone)}{size}", "bold")
+    yield from view.wrapped(f"compaction {when(each.time, view.timezone)}{size}", "bold")
     had = f"{count(each.files, 'file')}, {count(each.commands, 'command')}, {count(each.decisions, 'answer')} in hand"
     cost = money(nano(each.nanodollars), is_partial=each.nanodollars is None)
     went_on = f"work went on after {count(each.actions, 'call')}" + (f" and {cost}" if each.actions and cost else "")
@@ -88,7 +88,8 @@ def offered_document(found: Sequence[Offered], days: float) -> Document:
 
 def offered_lines(found: Sequence[Offered], days: float, view: View) -> Iterator[str]:
     if not found:
-        yield f"no session of the last {days:,.0f} days lists skills, agents, MCP servers or memory files"
+        nothing = f"no session of the last {days:,.0f} days lists skills, agents, MCP servers or memory files"
+        yield from view.wrapped(nothing, "dim")
         return
     rows = [("what", "of", "sessions", "uses", "tokens", "a session")]
     for each in found:
