@@ -39,7 +39,13 @@ WORDS = [
         "0x" + "a1" * 32,
     ),
 ]
-IDS = ["3c23947d-7e1b-5c90-8ea5-4f706172fc93", "2026-11-17T06:00:00.000Z", "toolu_01AbCdEfGhIjKlMnOpQrStUv", "req_0"]
+IDS = [
+    "3c23947d-7e1b-5c90-8ea5-4f706172fc93",
+    "2026-11-17T06:00:00.000Z",
+    "toolu_01AbCdEfGhIjKlMnOpQrStUv",
+    "cse_01AbCdEfGhIjKlMnOpQrStUv",
+    "req_0",
+]
 pieces = st.one_of(
     st.sampled_from(PLANTED),
     st.sampled_from(ORDINARY),

@@ -20,7 +20,7 @@ from reread.features.cache_rebuilds import chains
 from reread.index import usage_sums
 from reread.index import usage_sums as ledger
 from reread.index.ledger import quarter
-from reread.index.sessions import moves
+from reread.index.moved_folders import moves
 from reread.records import Unknown
 from reread.rows.groups import grouped
 from reread.rows.model import RequestContext

@@ -18,6 +18,7 @@ from reread.errors import AmbiguousSession, BadInput, UnknownSession, printable
 from reread.home import whole_path
 from reread.index.machines import ids_called, kept_machine, machines, sessions_on
 from reread.index.meta import is_half_made, known_sources, sessions_written_before
+from reread.index.moved_folders import moves
 from reread.index.sessions import (
     NOTHING_COPIED,
     ORDER_NAMES,
@@ -29,7 +30,6 @@ from reread.index.sessions import (
     ids_and_projects,
     ids_in_team,
     marks,
-    moves,
     named_sessions,
     order_by,
     project_rows,

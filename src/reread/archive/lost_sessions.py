@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from reread.features.search_text import Field
+from reread.index.moved_folders import moves
 from reread.index.read import files_of_kind, forgotten
 from reread.index.safe_reader import SafeReader
-from reread.index.sessions import moves, names_by_id
+from reread.index.sessions import names_by_id
 from reread.index.user_data import Noted, matching
 from reread.keys import file_key
 from reread.records import SessionsIndex, decode_side_file, parse_time

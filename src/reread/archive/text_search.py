@@ -21,9 +21,10 @@ from reread.features.search_text import Field
 from reread.index import meta
 from reread.index import read as reading
 from reread.index.database import snapshot
+from reread.index.moved_folders import moves
 from reread.index.read import FileBlocks, Match
 from reread.index.safe_reader import SafeReader, piece_with
-from reread.index.sessions import StoredSession, moves, projects_and_models, sessions
+from reread.index.sessions import StoredSession, projects_and_models, sessions
 from reread.index.text_index import BlockText, HeldTexts, TextName, folded, text_at
 from reread.index.user_data import Noted, matching, noted_words
 from reread.rows.groups import grouped

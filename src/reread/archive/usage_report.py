@@ -20,7 +20,7 @@ from reread.billing.report import Sums, Tokens, added, shares, total
 from reread.errors import BadInput
 from reread.index import client_totals, usage_sums
 from reread.index import usage_sums as ledger
-from reread.index.sessions import moves
+from reread.index.moved_folders import moves
 from reread.marks import NO_MOVES, Moves
 from reread.rows.groups import grouped
 from reread.times import in_zone, moment

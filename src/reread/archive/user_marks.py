@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reread.billing.report import Sums, Tokens, total
 from reread.errors import BadInput, printable
+from reread.index import moved_folders
 from reread.index import sessions as rows
 from reread.index.database import snapshot, transaction
 from reread.index.findings import has_secret
-from reread.index.sessions import ProjectRow, moves, project_rows
+from reread.index.sessions import ProjectRow, project_rows
 from reread.index.usage_sums import spent_by_project
 from reread.index.user_data import REPLACED, change, put_label, take_label, take_over_copy, write_copy
 from reread.live.transport import is_folder
@@ -88,7 +89,7 @@ class ArchiveMarks:
 
     def moves(self) -> Moves:
         """Folders that a person recorded as moved."""
-        return rows.moves(self._archive.connection)
+        return moved_folders.moves(self._archive.connection)
 
     def move_project(self, old: str, new: str) -> None:
         """Records that a folder, with all below it, was moved to another. Filters and groups use the new path; the
@@ -98,7 +99,7 @@ class ArchiveMarks:
         with transaction(archive.connection, durable=True):
             take_over_copy(archive.connection, archive.home)
             self.moves().check(old, new)
-            rows.put_move(archive.connection, old, new)
+            moved_folders.put_move(archive.connection, old, new)
             write_copy(archive.connection, archive.home)
 
     def unmove_project(self, old: str) -> None:
@@ -106,7 +107,7 @@ class ArchiveMarks:
         archive, old = self._archive, text_of(old, "the folder")
         with transaction(archive.connection, durable=True):
             take_over_copy(archive.connection, archive.home)
-            if not rows.take_move(archive.connection, old):
+            if not moved_folders.take_move(archive.connection, old):
                 known = ", ".join(printable(earlier) for earlier, _ in self.moves().pairs) or "nothing"
                 raise BadInput(f"{printable(old)} was not moved; what was: {known}")
             write_copy(archive.connection, archive.home)
@@ -152,7 +153,7 @@ def projects(connection: sqlite3.Connection, filters: Filter) -> list[Project]:
 
 def projects_of(connection: sqlite3.Connection, filters: Filter, is_there: Callable[[str], bool]) -> list[Project]:
     """The same, without the limit."""
-    chosen, moved = session_filter(connection, filters), moves(connection)
+    chosen, moved = session_filter(connection, filters), moved_folders.moves(connection)
     found = grouped(project_rows(connection, chosen), lambda row: project_of(row.project, moved))
     spent = grouped(spent_by_project(connection, chosen), lambda each: project_of(each[0], moved))
     made = [

@@ -14,7 +14,8 @@ from . import meta
 from .client_totals import keep_limit_values, keep_status_lines, limit_values, status_lines
 from .database import FILE_NAME, connect, is_earlier_index, last_set_aside, remove, set_aside, transaction
 from .machines import keep_file, keep_machines, other_machines
-from .sessions import all_rows, keep_moves, keep_rows, move_rows
+from .moved_folders import keep_moves, move_rows
+from .sessions import all_rows, keep_rows
 from .user_data import change_rows, forgotten_rows, keep_changes, keep_copied, keep_forgotten, keep_labels, labels
 from .verify import drop_unsound
 

@@ -27,11 +27,12 @@ from .database import FILE_NAME, transaction
 from .findings import forget_friction
 from .ledger import Ledger
 from .meta import as_path, stored_path
+from .moved_folders import forget_moves
 from .places import drop_lines, keys_of_places
 from .rows import FileRow
 from .safe_reader import LOST, filled
 from .session_files import SessionFileReader
-from .sessions import StoredSession, forget_moves
+from .sessions import StoredSession
 from .user_data import content_mark, forget_mark, keep_forgotten, take_over_copy, write_copy
 from .verify import damage_line, damaged_index, find_again
 

@@ -14,8 +14,9 @@ from reread.home import write_durably
 from reread.marks import NO_MARK, MarkChange
 
 from .meta import as_path, stored_path
+from .moved_folders import MoveRow, keep_moves, move_rows, moves
 from .schema import sql_of
-from .sessions import MarkRow, MoveRow, all_rows, columns_of, keep_moves, keep_rows, marks, move_rows, moves
+from .sessions import MarkRow, all_rows, columns_of, keep_rows, marks
 from .text_index import indexable
 
 
