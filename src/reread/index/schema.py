@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from sqlite3 import Connection, complete_statement, sqlite_version_info
 
-VERSION = 10
+VERSION = 11
 """Raise it when a table changes, or what is written into one for the same line, or when another kind of file becomes
 known: each index is then made again."""
 

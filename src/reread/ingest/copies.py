@@ -13,6 +13,7 @@ from functools import partial
 from reread import sources
 from reread.loading import DISK, FileReader, OrphanAgentFiles, has_own_name
 from reread.loading import ids_of as recorded_ids
+from reread.rows.groups import grouped
 from reread.sessions import Session
 from reread.sources import FileKind, SessionFiles, SourceFile
 from reread.sources.find import Role, folder_of, role_of
@@ -131,10 +132,8 @@ def without_copies(
     A session is a copy if each of its files is the beginning of another's, or if `is_kept` says so, which is asked with
     its ids. Those that are settled are not compared. Of equal ones, that with files that are preferred is the original.
     """
-    settled: list[Owned] = []
-    compared: list[Owned] = []
-    for each in owned:
-        (settled if is_settled(each) else compared).append(each)
+    groups = grouped(owned, is_settled)
+    settled, compared = groups.get(True, []), groups.get(False, [])
     shared = _shared_names(owners.ids_of(session) for session, _ in compared)
     leaders: dict[str, list[dict[Role, SourceFile]]] = {}
     kept: list[Owned] = []
@@ -145,8 +144,7 @@ def without_copies(
         if is_kept(each, ids):
             copies.append(each)
             continue
-        names = shared.intersection(ids)
-        here = by_role(own_files(*each)) if names else {}
+        here = by_role(own_files(*each)) if (names := shared.intersection(ids)) else {}
         if found := _original_beside(here, names, leaders, begins_with):
             copies.append(each)
             pairs += found
