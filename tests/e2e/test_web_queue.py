@@ -190,6 +190,7 @@ def test_home_says_first_what_would_be_done_and_leads_there(queue: tuple[Opened,
     expect(link).to_be_focused()
     link.press("Enter")
     expect(page.locator(".ask")).to_have_count(1)
+    page.wait_for_load_state()  # keys need the scripts
     page.keyboard.press("a")
     expect(page.locator(".ask")).to_have_count(0)
     page = opened.go("/")

@@ -471,6 +471,7 @@ def test_the_line_that_stays_on_top_fits_a_phone_and_is_not_printed(opened: Open
     page.emulate_media(media="screen")
     opened.go("/s/long-result")
     page.keyboard.press("o")
+    page.wait_for_function("document.documentElement.scrollHeight > 2 * innerHeight")  # what was folded has come
     page.keyboard.press("Shift+G")
     expect(button).to_have_accessible_name("1 prompt: to the next one")
 

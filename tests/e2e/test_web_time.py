@@ -82,10 +82,10 @@ def test_any_moment_is_reached_by_key_and_by_mouse_and_the_files_are_as_they_wer
 def test_the_track_reads_on_hover_moves_on_drag_and_plays(opened: Opened) -> None:
     page = opened.go("/s/poet")
     page.keyboard.press("T")
-    bar, box = page.locator("#time"), page.locator(".track svg").bounding_box()
-    assert box is not None
     expect(page.locator(".track .prompt")).to_have_count(2)
     expect(page.locator(".track polygon")).to_have_attribute("points", re.compile("1000,60$"))
+    bar, box = page.locator("#time"), page.locator(".track svg").bounding_box()
+    assert box is not None
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] - 1, middle)
     expect(bar.locator(".what")).to_have_text("answer, in turn 2")
